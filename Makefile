@@ -1,0 +1,48 @@
+# The two commands of the README are `make dashboard` and `make test`; both make the environment first.
+
+.PHONY: dashboard test check evidence environment docs seal fresh accept thresholds
+
+BIN := .venv/bin
+
+dashboard: environment
+	$(BIN)/snakemake results/dashboard.html
+	@echo "Open results/dashboard.html"
+
+test: environment
+	$(BIN)/pytest -n auto
+
+# Style, types, rooms, drift of the generated documentation.
+check: environment
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/snakefmt --check Snakefile rules
+	$(BIN)/mypy
+	cd scripts && ../$(BIN)/lint-imports --config ../pyproject.toml
+	$(BIN)/snakemake --lint
+
+# Measures afresh what an issue must show: make evidence NAME=end_to_end
+evidence: environment
+	$(BIN)/python tests/evidence/$(NAME).py
+
+environment:
+	@bash envs/set_up.sh
+
+# Writes config/schema.json and config/README.md from the models of the configuration.
+docs: environment
+	PYTHONPATH=scripts $(BIN)/python -m rubrics_gym.settings.documentation
+
+# Runs the reference solutions and writes the medal thresholds of the packaged competitions.
+thresholds: environment
+	PYTHONPATH=scripts $(BIN)/python -m rubrics_gym.tasks.references
+
+# A finished collection that nothing plans again: make seal COLLECTION=pool, then set sealed: true.
+seal: environment
+	PYTHONPATH=scripts $(BIN)/python scripts/seal_collection.py $(COLLECTION)
+
+# Ask for paid work anew: make fresh UNIT=rollouts/pool/packaged/TASK/0
+fresh: environment
+	PYTHONPATH=scripts $(BIN)/python scripts/ask_anew.py $(UNIT)
+
+# Accept existing outputs of a rule under new settings or code: make accept RULE=merge_library
+accept: environment
+	$(BIN)/snakemake --touch --until $(RULE)

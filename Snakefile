@@ -1,0 +1,36 @@
+# Can a coding world model holding a library of rubrics stand in for running code?
+# README.md says how to run this; docs/decisions.md why it is built so.
+
+from snakemake.utils import min_version
+
+min_version("9.14")
+
+
+if not workflow.config_settings.configfiles:
+
+    configfile: "config/config.yaml"
+
+
+pathvars:
+    logs="<results>/logs",
+    benchmarks="<results>/benchmarks",
+
+
+include: "rules/common.smk"  # the checked study, task lists, settings() and code()
+include: "rules/prepare.smk"  # encoder, task bundles, table of the pool
+include: "rules/collect.smk"  # rollouts of the agent on pool tasks, graded
+include: "rules/failures.smk"  # failed commands, categories, causes, distributions
+include: "rules/libraries.smk"  # mining, merging, matching, nulls, embeddings
+include: "rules/evaluate.smk"  # episodes on held-out tasks, one per arm and repeat
+include: "rules/judge.smk"  # the judge replayed over commands that really ran
+include: "rules/report.smk"  # tables, figures, dashboard
+
+
+rule all:
+    default_target: True
+    input:
+        "<results>/dashboard.html",
+
+
+onstart:
+    start_run()

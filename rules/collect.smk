@@ -1,0 +1,50 @@
+# Rollouts of the agent on pool tasks. The record is made in the store; the output is the copy of the selected attempt.
+
+
+rule collect_rollout:
+    input:
+        public="<results>/tasks/{benchmark}/{task}/public.tar.gz",
+        prompt="resources/prompts/agent.yaml",
+        feedback="resources/prompts/feedback.yaml",
+        prices="resources/prices.yaml",
+    output:
+        trajectory="<results>/rollouts/{collection}/{benchmark}/{task}/{attempt}/trajectory.jsonl",
+        artifacts="<results>/rollouts/{collection}/{benchmark}/{task}/{attempt}/artifacts.tar.gz",
+        requests="<results>/rollouts/{collection}/{benchmark}/{task}/{attempt}/requests.jsonl",
+        attempts="<results>/rollouts/{collection}/{benchmark}/{task}/{attempt}/attempts.jsonl",
+        plan=(
+            "<results>/simulated/plans/rollouts/{collection}/{benchmark}/{task}/{attempt}/plan.jsonl" if SIMULATED_AGENT else []
+        ),
+    log:
+        "<logs>/collect_rollout/{collection}/{benchmark}/{task}/{attempt}.log",
+    benchmark:
+        "<benchmarks>/collect_rollout/{collection}/{benchmark}/{task}/{attempt}.tsv"
+    wildcard_constraints:
+        collection=one_of(set(STUDY.collections) - set(SEALED)),
+    params:
+        settings=settings("collect_rollout"),
+        code=code("collect_rollout", "agent"),
+    message:
+        "Rollout {wildcards.attempt} of {wildcards.task} ({wildcards.collection})"
+    script:
+        "../scripts/collect_rollout.py"
+
+
+rule grade_rollout:
+    input:
+        trajectory="<results>/rollouts/{collection}/{benchmark}/{task}/{attempt}/trajectory.jsonl",
+        artifacts="<results>/rollouts/{collection}/{benchmark}/{task}/{attempt}/artifacts.tar.gz",
+        private="<results>/tasks/{benchmark}/{task}/private.tar.gz",
+    output:
+        grade="<results>/rollouts/{collection}/{benchmark}/{task}/{attempt}/grade.json",
+    log:
+        "<logs>/grade_rollout/{collection}/{benchmark}/{task}/{attempt}.log",
+    benchmark:
+        "<benchmarks>/grade_rollout/{collection}/{benchmark}/{task}/{attempt}.tsv"
+    params:
+        settings=settings("grade_rollout"),
+        code=code("grade_rollout"),
+    message:
+        "Grading rollout {wildcards.attempt} of {wildcards.task}"
+    script:
+        "../scripts/grade_rollout.py"

@@ -1,0 +1,197 @@
+# The checked study, the task lists that span the DAG, and the provenance parameters of rules.
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import yaml
+from snakemake.exceptions import WorkflowError
+
+sys.path.insert(0, str(Path(workflow.basedir) / "scripts"))
+
+from rubrics_gym.records.tasks import Role
+from rubrics_gym.settings import code as code_settings
+from rubrics_gym.settings import loading, lock, slices
+from rubrics_gym.settings.study import Matched, Mined, ProviderName, RandomSample, Scrambled
+from rubrics_gym.tasks.catalog import load_benchmark
+
+CONFIG_SOURCE = " + ".join(str(path) for path in workflow.configfiles) or "the configuration"
+RESULTS = workflow.pathvars.apply("<results>")
+STORE = os.environ.get("RUBRICS_STORE", "store")
+WHEELS = os.environ.get("RUBRICS_WHEELS", str(Path(sys.prefix) / "wheels"))
+
+
+def checked_study():
+    """The study, or one paragraph that says what is wrong with the configuration."""
+    try:
+        study = loading.load_study(config, CONFIG_SOURCE)
+        loading.check_keys(study, CONFIG_SOURCE)
+        return study
+    except loading.ConfigurationError as error:
+        raise WorkflowError(str(error)) from None
+
+
+STUDY = checked_study()
+
+
+def selected(selection, where):
+    """Ids of the tasks that a selection takes, in the order of the benchmark's table."""
+    try:
+        entries = [entry for entry in load_benchmark(selection.benchmark).entries if entry.role == selection.role]
+    except FileNotFoundError:
+        raise WorkflowError(
+            f"{CONFIG_SOURCE}: `{where}.benchmark`: there is no benchmark `{selection.benchmark}` in resources/benchmarks/."
+        ) from None
+    if not entries:
+        raise WorkflowError(
+            f"{CONFIG_SOURCE}: `{where}`: the benchmark `{selection.benchmark}` has no task in the role `{selection.role.value}`."
+        )
+    return [entry.id for entry in entries][: selection.limit]
+
+
+def held_out_tasks():
+    """Ids of the tasks of the evaluation's split."""
+    evaluation = STUDY.evaluation
+    try:
+        splits = load_benchmark(evaluation.benchmark).splits
+    except FileNotFoundError:
+        raise WorkflowError(
+            f"{CONFIG_SOURCE}: `evaluation.benchmark`: there is no benchmark `{evaluation.benchmark}` in resources/benchmarks/."
+        ) from None
+    if not splits.get(evaluation.split):
+        raise WorkflowError(
+            f"{CONFIG_SOURCE}: `evaluation.split`: the benchmark `{evaluation.benchmark}` has no split `{evaluation.split}`; it has {', '.join(splits)}."
+        )
+    return list(splits[evaluation.split])
+
+
+POOL_TASKS = {name: selected(collection.tasks, f"collections.{name}.tasks") for name, collection in STUDY.collections.items()}
+HELD_OUT_TASKS = held_out_tasks()
+EXECUTE_ARM = loading.execute_arm(STUDY)
+JUDGES = slices.judges(STUDY)
+SIMULATED_AGENT = STUDY.models.agent.provider is ProviderName.SIMULATED
+
+
+def refuse_wrong_roles():
+    """A rule must not read a task in a role that its stage may not read: pool tasks train, evaluation tasks are held out."""
+    for name, collection in STUDY.collections.items():
+        if collection.tasks.role is Role.HELD_OUT:
+            raise WorkflowError(f"{CONFIG_SOURCE}: `collections.{name}.tasks.role` is held_out; held-out tasks are never mined.")
+        mined_and_tested = set(POOL_TASKS[name]) & set(HELD_OUT_TASKS)
+        if mined_and_tested:
+            raise WorkflowError(f"{CONFIG_SOURCE}: `{sorted(mined_and_tested)[0]}` is in collection `{name}` and in the split `{STUDY.evaluation.split}`.")
+
+
+refuse_wrong_roles()
+
+
+def rollouts(collection):
+    """Folders of all rollouts of a collection."""
+    chosen = STUDY.collections[collection]
+    return [
+        f"{RESULTS}/rollouts/{collection}/{chosen.tasks.benchmark}/{task}/{attempt}"
+        for task in POOL_TASKS[collection]
+        for attempt in range(chosen.attempts)
+    ]
+
+
+def episodes(arm):
+    """Folders of all episodes of an arm on the current split."""
+    evaluation = STUDY.evaluation
+    return [
+        f"{RESULTS}/episodes/{evaluation.split}/{arm}/{repeat}/{evaluation.benchmark}/{task}"
+        for repeat in range(evaluation.repeats)
+        for task in HELD_OUT_TASKS
+    ]
+
+
+def attempts_of(collection):
+    """Folders of the attempts that a collection of failures stands for; `heldout` is the evaluation's execute arm."""
+    return episodes(EXECUTE_ARM) if collection == loading.HELDOUT else rollouts(collection)
+
+
+def every_attempt():
+    """Folders of every rollout and episode of the study."""
+    return [folder for name in STUDY.collections for folder in rollouts(name)] + [
+        folder for arm in STUDY.evaluation.arms for folder in episodes(arm)
+    ]
+
+
+def files(name, folders):
+    """One file of each of some folders."""
+    return [f"{folder}/{name}" for folder in folders]
+
+
+def plan_of(folder):
+    """Where the simulated agent's plan for an attempt lies; only the truth table reads it."""
+    return folder.replace(RESULTS, f"{RESULTS}/simulated/plans", 1) + "/plan.jsonl"
+
+
+def failure_collections():
+    """Collections whose failures some distribution or library needs."""
+    counted = {name for distribution in STUDY.distributions.values() for name in distribution.collections}
+    mined = {name for library in STUDY.libraries.values() if isinstance(library, Mined) for name in library.collections}
+    return sorted(counted | mined)
+
+
+def libraries_made_by(*recipes):
+    """Wildcard pattern of the libraries that are made by some recipes."""
+    return one_of(name for name, library in STUDY.libraries.items() if isinstance(library, recipes))
+
+
+def one_of(names):
+    """A pattern that matches exactly these names (and nothing, when there are none)."""
+    return "|".join(re.escape(name) for name in sorted(names)) or "(?!)"
+
+
+def sealed_collections():
+    """Sealed collections; their rollouts must be there, because nothing makes them again."""
+    sealed = [name for name, collection in STUDY.collections.items() if collection.sealed]
+    for name in sealed:
+        missing = [path for path in [f"{RESULTS}/rollouts/{name}/sealed.json", *files("trajectory.jsonl", rollouts(name))] if not Path(path).exists()]
+        if missing:
+            raise WorkflowError(
+                f"{CONFIG_SOURCE}: collection `{name}` is sealed, but {missing[0]} is missing ({len(missing)} files in all). "
+                f"Set collections.{name}.sealed to false to take its rollouts from the store, then run `make seal COLLECTION={name}`."
+            )
+    return sealed
+
+
+SEALED = sealed_collections()
+
+
+wildcard_constraints:
+    benchmark="[a-z0-9_]+",
+    task="[a-z0-9_-]+",
+    attempt=r"\d+",
+    repeat=r"\d+",
+    split="[a-z][a-z0-9_]*",
+    collection=one_of([*STUDY.collections, loading.HELDOUT]),
+    library=one_of(STUDY.libraries),
+    distribution=one_of(STUDY.distributions),
+    arm=one_of(STUDY.arms),
+    judge=one_of(JUDGES),
+
+
+def settings(rule):
+    """The `settings` parameter of a rule: canonical JSON of what it reads of the study."""
+    return lambda wildcards: slices.settings_of(rule, STUDY, wildcards)
+
+
+def code(rule, *roles, without=lambda wildcards: ()):
+    """The `code` parameter of a rule: fingerprints of its script, all it reaches, and the simulated models of its roles."""
+    simulated = tuple(
+        f"rubrics_gym.providers.simulated.{role}" for role in roles if getattr(STUDY.models, role).provider is ProviderName.SIMULATED
+    )
+    return lambda wildcards: code_settings.code_of(rule, also=simulated, without=tuple(without(wildcards)))
+
+
+def start_run():
+    """Take the results folder for this run and write down the configuration that it uses."""
+    global RESULTS_LOCK
+    try:
+        RESULTS_LOCK = lock.hold(RESULTS)
+    except lock.FolderInUse as error:
+        raise WorkflowError(str(error)) from None
+    Path(RESULTS, "run_config.yaml").write_text(yaml.safe_dump(STUDY.model_dump(mode="json"), sort_keys=False), encoding="utf-8")

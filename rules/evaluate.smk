@@ -1,0 +1,82 @@
+# Episodes on held-out tasks under the arms, the one run of final.py, and its grade.
+
+
+rule run_episode:
+    input:
+        unpack(lambda w: judge_inputs(w.arm)),
+        public="<results>/tasks/{benchmark}/{task}/public.tar.gz",
+        prompt="resources/prompts/agent.yaml",
+        feedback="resources/prompts/feedback.yaml",
+        prices="resources/prices.yaml",
+    output:
+        trajectory="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/trajectory.jsonl",
+        artifacts="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/artifacts.tar.gz",
+        requests="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/requests.jsonl",
+        attempts="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/attempts.jsonl",
+        plan=(
+            "<results>/simulated/plans/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/plan.jsonl" if SIMULATED_AGENT else []
+        ),
+    log:
+        "<logs>/run_episode/{split}/{arm}/{repeat}/{benchmark}/{task}.log",
+    benchmark:
+        "<benchmarks>/run_episode/{split}/{arm}/{repeat}/{benchmark}/{task}.tsv"
+    params:
+        settings=settings("run_episode"),
+        code=code(
+            "run_episode",
+            "agent",
+            "judge",
+            # an edit of the judge is no reason to plan an episode that has none
+            without=lambda w: () if STUDY.arms[w.arm].judge else JUDGE_ROOMS,
+        ),
+    message:
+        "Episode {wildcards.repeat} of {wildcards.task} under {wildcards.arm}"
+    script:
+        "../scripts/run_episode.py"
+
+
+rule run_final:
+    input:
+        public="<results>/tasks/{benchmark}/{task}/public.tar.gz",
+        trajectory="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/trajectory.jsonl",
+        artifacts="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/artifacts.tar.gz",
+    output:
+        final="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/final.json",
+        run_log="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/final_run.log",
+        artifacts="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/final_artifacts.tar.gz",
+        attempts="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/final_attempts.jsonl",
+    log:
+        "<logs>/run_final/{split}/{arm}/{repeat}/{benchmark}/{task}.log",
+    benchmark:
+        "<benchmarks>/run_final/{split}/{arm}/{repeat}/{benchmark}/{task}.tsv"
+    params:
+        settings=settings("run_final"),
+        code=code("run_final"),
+    message:
+        "Final run of {wildcards.task} ({wildcards.arm}, repeat {wildcards.repeat})"
+    script:
+        "../scripts/run_final.py"
+
+
+rule grade_episode:
+    input:
+        trajectory="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/trajectory.jsonl",
+        final="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/final.json",
+        artifacts="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/final_artifacts.tar.gz",
+        private="<results>/tasks/{benchmark}/{task}/private.tar.gz",
+    output:
+        grade="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/grade.json",
+    log:
+        "<logs>/grade_episode/{split}/{arm}/{repeat}/{benchmark}/{task}.log",
+    benchmark:
+        "<benchmarks>/grade_episode/{split}/{arm}/{repeat}/{benchmark}/{task}.tsv"
+    params:
+        settings=settings("grade_episode"),
+        code=code("grade_episode"),
+    message:
+        "Grading {wildcards.task} ({wildcards.arm}, repeat {wildcards.repeat})"
+    script:
+        "../scripts/grade_episode.py"
+
+
+JUDGE_ROOMS = ("rubrics_gym.judge", "rubrics_gym.libraries", "rubrics_gym.providers.simulated.judge")

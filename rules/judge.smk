@@ -1,0 +1,51 @@
+# Every judge over the same commands that really ran, against what execution did.
+
+
+rule replay_judge:
+    input:
+        unpack(lambda w: judge_inputs(w.judge)),
+        trajectories=lambda w: files("trajectory.jsonl", episodes(EXECUTE_ARM)),
+        types="resources/failure_types.yaml",
+        prices="resources/prices.yaml",
+    output:
+        verdicts="<results>/verdicts/{judge}/{library_name}/{split}.jsonl",
+        requests="<results>/verdicts/{judge}/{library_name}/{split}_requests.jsonl",
+    log:
+        "<logs>/replay_judge/{judge}/{library_name}/{split}.log",
+    benchmark:
+        "<benchmarks>/replay_judge/{judge}/{library_name}/{split}.tsv"
+    wildcard_constraints:
+        library_name=one_of([*STUDY.libraries, "no_library"]),
+    params:
+        settings=settings("replay_judge"),
+        code=code("replay_judge", "judge"),
+    message:
+        "Replaying the judge of {wildcards.judge} over the commands that ran"
+    script:
+        "../scripts/replay_judge.py"
+
+
+rule measure_judge:
+    input:
+        verdicts=lambda w: [verdicts_of(judge) for judge in JUDGES],
+        trajectories=lambda w: files("trajectory.jsonl", episodes(EXECUTE_ARM)),
+        types="resources/failure_types.yaml",
+    output:
+        table="<results>/tables/precision_recall.csv",
+        categories="<results>/tables/precision_recall_by_type.csv",
+    log:
+        "<logs>/measure_judge.log",
+    benchmark:
+        "<benchmarks>/measure_judge.tsv"
+    params:
+        settings=settings("measure_judge"),
+        code=code("measure_judge"),
+    message:
+        "Measuring precision and recall of the judges and the baselines"
+    script:
+        "../scripts/measure_judge.py"
+
+
+def verdicts_of(judge):
+    """Where the verdicts of a judge lie."""
+    return f"<results>/verdicts/{judge}/{JUDGES[judge].library or 'no_library'}/{STUDY.evaluation.split}.jsonl"

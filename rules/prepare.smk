@@ -1,0 +1,58 @@
+# Encoder, task bundles, and the table of what is in the pool.
+
+
+rule export_encoder:
+    output:
+        model="<results>/encoder/model.onnx",
+        tokenizer="<results>/encoder/tokenizer.json",
+        manifest="<results>/encoder/manifest.json",
+    log:
+        "<logs>/export_encoder.log",
+    benchmark:
+        "<benchmarks>/export_encoder.tsv"
+    params:
+        settings=settings("export_encoder"),
+        code=code("export_encoder"),
+    message:
+        "Exporting the sentence encoder for a light runtime"
+    script:
+        "../scripts/export_encoder.py"
+
+
+rule prepare_task:
+    input:
+        table="resources/benchmarks/{benchmark}.yaml",
+        thresholds="resources/benchmarks/{benchmark}_thresholds.yaml",
+    output:
+        public="<results>/tasks/{benchmark}/{task}/public.tar.gz",
+        private="<results>/tasks/{benchmark}/{task}/private.tar.gz",
+    log:
+        "<logs>/prepare_task/{benchmark}/{task}.log",
+    benchmark:
+        "<benchmarks>/prepare_task/{benchmark}/{task}.tsv"
+    params:
+        settings=settings("prepare_task"),
+        code=code("prepare_task"),
+    message:
+        "Preparing {wildcards.task}"
+    script:
+        "../scripts/prepare_task.py"
+
+
+rule list_pool:
+    input:
+        benchmarks=sorted(Path("resources/benchmarks").glob("*.yaml")),
+        holdouts="resources/holdouts/packaged.yaml",
+    output:
+        pool="<results>/tables/pool.csv",
+    log:
+        "<logs>/list_pool.log",
+    benchmark:
+        "<benchmarks>/list_pool.tsv"
+    params:
+        settings=settings("list_pool"),
+        code=code("list_pool"),
+    message:
+        "Listing every task: kept, or removed and why"
+    script:
+        "../scripts/list_pool.py"

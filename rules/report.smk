@@ -1,0 +1,146 @@
+# Tables, figures and the dashboard.
+
+
+rule build_tables:
+    input:
+        grades=lambda w: files("grade.json", every_attempt()),
+        libraries=expand("<results>/libraries/{library}/{name}", library=STUDY.libraries, name=["rubrics.jsonl", "manifest.json"]),
+        distributions=expand("<results>/distributions/{distribution}.json", distribution=STUDY.distributions),
+    output:
+        results="<results>/tables/results.csv",
+        contrasts="<results>/tables/contrasts.csv",
+        outcomes="<results>/tables/outcomes.csv",
+        failure_mix="<results>/tables/failure_mix.csv",
+        libraries="<results>/tables/libraries.csv",
+    log:
+        "<logs>/build_tables.log",
+    benchmark:
+        "<benchmarks>/build_tables.tsv"
+    params:
+        settings=settings("build_tables"),
+        code=code("build_tables"),
+    message:
+        "Building the tables"
+    script:
+        "../scripts/build_tables.py"
+
+
+rule account_costs:
+    input:
+        requests=lambda w: request_ledgers(),
+        attempts=lambda w: files("attempts.jsonl", every_attempt())
+        + [path for arm in STUDY.evaluation.arms for path in files("final_attempts.jsonl", episodes(arm))],
+        trajectories=lambda w: files("trajectory.jsonl", every_attempt()),
+        finals=lambda w: [path for arm in STUDY.evaluation.arms for path in files("final.json", episodes(arm))],
+    output:
+        requests="<results>/tables/requests.csv",
+        attempts="<results>/tables/attempts.csv",
+        times="<results>/tables/times.csv",
+    log:
+        "<logs>/account_costs.log",
+    benchmark:
+        "<benchmarks>/account_costs.tsv"
+    params:
+        settings=settings("account_costs"),
+        code=code("account_costs"),
+    message:
+        "Accounting for requests, attempts and time"
+    script:
+        "../scripts/account_costs.py"
+
+
+rule build_truth_table:
+    input:
+        plans=lambda w: [plan_of(folder) for folder in truth_attempts()],
+        trajectories=lambda w: files("trajectory.jsonl", truth_attempts()),
+        grades=lambda w: files("grade.json", truth_attempts()),
+        events=expand("<results>/failures/{collection}/events.parquet", collection=failure_collections()),
+        categories=expand("<results>/failures/{collection}/categories.parquet", collection=failure_collections()),
+        causes=expand("<results>/failures/{collection}/causes.parquet", collection=failure_collections()),
+    output:
+        table="<results>/tables/truth.csv",
+    log:
+        "<logs>/build_truth_table.log",
+    benchmark:
+        "<benchmarks>/build_truth_table.tsv"
+    params:
+        settings=settings("build_truth_table"),
+        code=code("build_truth_table"),
+    message:
+        "Comparing what was planted with what was found"
+    script:
+        "../scripts/build_truth_table.py"
+
+
+rule draw_figures:
+    input:
+        tables=lambda w: scientific_tables(),
+    output:
+        figures=directory("<results>/figures"),
+    log:
+        "<logs>/draw_figures.log",
+    benchmark:
+        "<benchmarks>/draw_figures.tsv"
+    params:
+        settings=settings("draw_figures"),
+        code=code("draw_figures"),
+    message:
+        "Drawing the figures"
+    script:
+        "../scripts/draw_figures.py"
+
+
+rule build_dashboard:
+    input:
+        tables=lambda w: [
+            *scientific_tables(),
+            "<results>/tables/pool.csv",
+            *rules.account_costs.output,
+        ],
+        figures=rules.draw_figures.output.figures,
+        rubrics=expand("<results>/libraries/{library}/rubrics.jsonl", library=STUDY.libraries),
+        manifests=expand("<results>/libraries/{library}/manifest.json", library=STUDY.libraries),
+        page=sorted(str(path) for path in Path("resources/dashboard").glob("*")),
+    output:
+        dashboard="<results>/dashboard.html",
+    log:
+        "<logs>/build_dashboard.log",
+    benchmark:
+        "<benchmarks>/build_dashboard.tsv"
+    params:
+        settings=settings("build_dashboard"),
+        code=code("build_dashboard"),
+    message:
+        "Building the dashboard"
+    script:
+        "../scripts/build_dashboard.py"
+
+
+def scientific_tables():
+    """Tables that two runs with the same seed make equal, byte for byte."""
+    tables = [*rules.build_tables.output]
+    if EXECUTE_ARM:
+        tables += rules.measure_judge.output
+    if SIMULATED_AGENT:
+        tables += rules.build_truth_table.output
+    return tables
+
+
+def truth_attempts():
+    """Attempts whose failures are counted: all that a planted mistake can be compared with."""
+    return [folder for name in failure_collections() for folder in attempts_of(name)]
+
+
+def request_ledgers():
+    """The ledger of every unit that asked a model."""
+    ledgers = files("requests.jsonl", every_attempt())
+    for collection in failure_collections():
+        ledgers += files("categorize_requests.jsonl", [f"{RESULTS}/failures/{collection}"])
+        ledgers += files("attribute_requests.jsonl", [f"{RESULTS}/failures/{collection}"])
+    for name, library in STUDY.libraries.items():
+        if isinstance(library, Mined):
+            ledgers += files("mine_requests.jsonl", [f"{RESULTS}/libraries/{name}"])
+            ledgers += files("categorize_requests.jsonl", [f"{RESULTS}/libraries/{name}"])
+    if EXECUTE_ARM:
+        ledgers += [verdicts_of(judge).replace(".jsonl", "_requests.jsonl") for judge in JUDGES]
+    return ledgers

@@ -1,0 +1,79 @@
+"""One request to a language model as a frozen value, and the answer. Knows no provider."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Protocol
+
+from pydantic import Field
+
+from rubrics_gym.records.base import Record
+
+
+class ToolCall(Record):
+    id: str
+    name: str
+    arguments: dict[str, Any]
+
+
+class ToolResult(Record):
+    id: str  # of the call that it answers
+    content: str
+
+
+class Message(Record):
+    """One turn. An assistant turn may carry tool calls; the user turn after it carries their results."""
+
+    role: Literal["user", "assistant"]
+    text: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_results: tuple[ToolResult, ...] = ()
+
+
+class Tool(Record):
+    name: str
+    description: str
+    parameters: dict[str, Any]  # JSON schema
+
+
+class Request(Record):
+    """Everything that is sent. `seed` stands for the sampling seed where a provider takes one; others ignore it."""
+
+    purpose: Literal["agent", "judge", "mine", "classify", "attribute"]
+    model: str
+    system: str
+    messages: tuple[Message, ...]
+    tools: tuple[Tool, ...] = ()
+    output_schema: dict[str, Any] | None = None  # native structured output
+    max_tokens: int = 4096
+    seed: int = 0
+
+
+class Usage(Record):
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+class Response(Record):
+    """What came back, kept as it came: an answer that breaks its schema is stored, counted and never repaired."""
+
+    text: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    stop_reason: str = "end_turn"
+    model: str = ""
+    usage: Usage = Field(default_factory=Usage)
+
+
+class ProviderError(Exception):
+    """A request failed. `kind` is one of the closed vocabulary of failure kinds; `message` never holds a key."""
+
+    def __init__(self, kind: str, message: str):
+        super().__init__(f"{kind}: {message}")
+        self.kind = kind
+
+
+class Provider(Protocol):
+    """Answers one request, once: no retries inside."""
+
+    def answer(self, request: Request) -> Response: ...

@@ -1,0 +1,1 @@
+"""Simulated models: each answers a rendered request, and knows nothing beside it."""

@@ -1,0 +1,1 @@
+"""The typed configuration: reading, validating, slicing, and the provenance parameters of rules."""

@@ -1,0 +1,121 @@
+"""What code a rule reaches, as fingerprints that do not change with comments, docstrings or formatting.
+
+The fingerprint is over the syntax tree, written by a serialiser of our own because `ast.dump` differs between Python versions.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+SCRIPTS = Path(__file__).resolve().parents[2]
+PACKAGE = "rubrics_gym"
+
+# How a live provider moves bytes is not part of what was asked.
+TRANSPORTS = frozenset({f"{PACKAGE}.providers.anthropic"})
+
+_POSITIONS = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
+
+
+def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
+    if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) and isinstance(body[0].value.value, str):
+        return body[1:]
+    return body
+
+
+def _serialise(node: object, write: list[str]) -> None:
+    if isinstance(node, ast.AST):
+        write.append(f"({type(node).__name__}")
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if name in _POSITIONS or value is None or value == []:
+                continue
+            if name == "body" and isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                value = _without_docstring(value)
+            write.append(f" {name}=")
+            _serialise(value, write)
+        write.append(")")
+    elif isinstance(node, list):
+        write.append("[")
+        for item in node:
+            _serialise(item, write)
+            write.append(",")
+        write.append("]")
+    else:
+        write.append(repr(node))
+
+
+def fingerprint(source: str) -> str:
+    """16 hex digits that change when, and only when, the code does (not its comments, docstrings or layout)."""
+    parts: list[str] = []
+    _serialise(ast.parse(source), parts)
+    return hashlib.sha256("".join(parts).encode()).hexdigest()[:16]
+
+
+def _module_file(module: str, scripts: Path) -> Path | None:
+    path = scripts / Path(*module.split("."))
+    for candidate in (path.with_suffix(".py"), path / "__init__.py"):
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+def _imports(tree: ast.Module, module: str, is_package: bool) -> Iterable[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:  # relative to the package that holds the module
+                anchor = module.split(".") if is_package else module.split(".")[:-1]
+                kept = anchor[: len(anchor) - node.level + 1]
+                base = ".".join([*kept, base]) if base else ".".join(kept)
+            yield base
+            yield from (f"{base}.{name.name}" for name in node.names)
+
+
+@functools.cache
+def _read(path: Path, module: str) -> tuple[str, frozenset[str]]:
+    source = path.read_text(encoding="utf-8")
+    tree = ast.parse(source)
+    found = frozenset(name for name in _imports(tree, module, path.name == "__init__.py") if name.split(".")[0] == PACKAGE)
+    return fingerprint(source), found
+
+
+def reach(script: Path, also: Iterable[str] = (), without: Iterable[str] = (), scripts: Path = SCRIPTS) -> dict[str, str]:
+    """Module name -> fingerprint for a script and every module of the package that it reaches.
+
+    `also` names modules that are opened by name at run time; `without` names rooms (module prefixes) that are not followed.
+    """
+    excluded = tuple(without)
+    found: dict[str, str] = {}
+    print_of, waiting = _read(script, script.stem)
+    found[script.stem] = print_of
+    queue = [*waiting, *also]
+    while queue:
+        module = queue.pop()
+        if module in found or module in TRANSPORTS or any(module == room or module.startswith(room + ".") for room in excluded):
+            continue
+        path = _module_file(module, scripts)
+        if path is None:
+            continue  # an attribute of a module, not a module
+        found[module], imports = _read(path, module)
+        queue.extend(imports)
+        if "." in module:
+            queue.append(module.rsplit(".", 1)[0])
+    return found
+
+
+@functools.cache
+def code_of(script_name: str, also: tuple[str, ...] = (), without: tuple[str, ...] = ()) -> str:
+    """Sorted JSON of module -> fingerprint for scripts/{script_name}.py: the `code` parameter of a rule."""
+    return json.dumps(reach(SCRIPTS / f"{script_name}.py", also, without), sort_keys=True)
+
+
+def digest(code: str) -> str:
+    """One short name for a `code` parameter, kept with paid work so that tables can say `made by other code`."""
+    return hashlib.sha256(code.encode()).hexdigest()[:12]

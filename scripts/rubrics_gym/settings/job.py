@@ -1,0 +1,60 @@
+"""The frame of every rule script: it dies with its parent, logs to the rule's log, reads typed settings, and fails in one paragraph."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from rubrics_gym.settings.process import die_with_parent
+from rubrics_gym.settings.study import Settings
+
+S = TypeVar("S", bound=Settings)
+
+
+def _logger(path: str, name: str) -> logging.Logger:
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    log = logging.getLogger(name)
+    log.setLevel(logging.INFO)
+    handler = logging.FileHandler(path, mode="w", encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    log.addHandler(handler)
+    return log
+
+
+def _paragraph(rule: str, wildcards: str, error: BaseException) -> str:
+    what = f"{rule} ({wildcards})" if wildcards else rule
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return f"{what}: the disk is full ({error.filename or 'while writing'}). Free some space and run the same command again; nothing half-written was kept."
+    if isinstance(error, OSError) and error.errno in (errno.EROFS, errno.EACCES):
+        return f"{what}: {error.filename} cannot be written ({error.strerror}). Make the folder writable, or choose another with --config 'pathvars={{results: FOLDER}}'."
+    message = " ".join(str(error).split())
+    return f"{what}: {message or type(error).__name__}"
+
+
+@contextmanager
+def job(snakemake: Any, settings: type[S]) -> Iterator[tuple[S, logging.Logger]]:
+    """Run the body of a rule script. `settings` is the slice's model; the log goes to the rule's log file.
+
+    On an error the outputs of the job are removed (whoever wrote them), the traceback goes to the log, and one paragraph to stderr.
+    """
+    die_with_parent()
+    wildcards = ", ".join(f"{key}={value}" for key, value in snakemake.wildcards.items())
+    try:
+        log = _logger(snakemake.log[0], snakemake.rule)
+        yield settings.model_validate_json(snakemake.params.settings), log
+    except Exception as error:
+        for output in snakemake.output:
+            Path(output).unlink(missing_ok=True)
+        paragraph = _paragraph(snakemake.rule, wildcards, error)
+        try:
+            log.error("%s\n%s", paragraph, traceback.format_exc())
+        except (NameError, OSError):
+            pass  # there is no log to write to: the paragraph on stderr must do
+        print(f"{paragraph} (log: {snakemake.log[0]})", file=sys.stderr)
+        sys.exit(1)

@@ -1,0 +1,186 @@
+"""From the merged configuration to a checked Study. Every mistake is one paragraph that names the key and what to write instead."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from rubrics_gym.settings.study import CodeRuns, Matched, Mined, ModelSettings, ProviderName, RandomSample, Scrambled, Study
+
+HELDOUT = "heldout"  # the collection that stands for the execute episodes of the evaluation
+KEY_OF = {ProviderName.ANTHROPIC: "ANTHROPIC_API_KEY"}
+
+
+class ConfigurationError(ValueError):
+    """The configuration cannot be used; the message is one paragraph for people."""
+
+
+def read_file(path: str | Path) -> dict[str, Any]:
+    """Read one configuration file and what it extends, nearest last. Mappings are merged, everything else replaced."""
+    try:
+        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigurationError(f"{path}: there is no such configuration file.") from None
+    except yaml.YAMLError as error:
+        raise ConfigurationError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(content, dict):
+        raise ConfigurationError(f"{path}: expected keys and values at the top level; config/README.md lists the keys.")
+    return resolve_extends(content)
+
+
+def resolve_extends(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Put a configuration on top of the file that its `extends` names (a path from the repository's top)."""
+    if not config.get("extends"):
+        return dict(config)
+    return _merge(read_file(config["extends"]), {**config, "extends": None})
+
+
+def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(below)
+    for key, value in above.items():
+        if isinstance(value, Mapping) and isinstance(merged.get(key), Mapping) and value.get("recipe", merged[key].get("recipe")) == merged[key].get("recipe"):
+            merged[key] = _merge(merged[key], value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def _known_keys(path: tuple[Any, ...]) -> list[str]:
+    """The keys that the models know at a place of the configuration."""
+    from typing import get_args
+
+    annotation: Any = Study
+    for part in path:
+        fields = getattr(annotation, "model_fields", None)
+        if fields is not None and part in fields:
+            annotation = fields[part].annotation
+        else:  # a name in a mapping, or the tag of a recipe
+            models = [one for one in _models_in(annotation) if part == getattr(one.model_fields.get("recipe"), "default", None)]
+            arguments = get_args(annotation)
+            annotation = models[0] if models else arguments[-1] if arguments else annotation
+    return sorted({key for model in _models_in(annotation) for key in model.model_fields})
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    from typing import get_args
+
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for argument in get_args(annotation) for model in _models_in(argument)]
+
+
+def _explain(error: ValidationError, source: str) -> str:
+    first = error.errors()[0]
+    path = tuple(first["loc"])
+    shown = ".".join(str(part) for part in path if part not in {"mine", "match", "scramble", "sample"})
+    if first["type"] == "extra_forbidden":
+        known = _known_keys(path[:-1])
+        near = difflib.get_close_matches(str(path[-1]), known, n=1, cutoff=0.5)
+        advice = f"Did you mean `{near[0]}`?" if near else f"Known keys there: {', '.join(known)}."
+        return f"{source}: unknown key `{shown}`. {advice} config/README.md explains every key."
+    if first["type"] == "missing":
+        return f"{source}: the key `{shown}` is missing. config/README.md explains what it holds."
+    more = f" ({len(error.errors()) - 1} more problems after this one.)" if len(error.errors()) > 1 else ""
+    return f"{source}: `{shown}`: {first['msg']}; found {first['input']!r:.80}.{more}"
+
+
+def load_study(config: Mapping[str, Any], source: str) -> Study:
+    """Validate a merged configuration. `source` names the file(s) for the messages. Raises ConfigurationError."""
+    try:
+        study = Study.model_validate(resolve_extends(config))
+    except ValidationError as error:
+        raise ConfigurationError(_explain(error, source)) from None
+    check_study(study, source)
+    return study
+
+
+def _need(name: str, known: Mapping[str, Any] | list[str] | tuple[str, ...], where: str, what: str, source: str) -> None:
+    if name not in known:
+        near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+        advice = f"Did you mean `{near[0]}`?" if near else f"There is: {', '.join(known) or 'none'}."
+        raise ConfigurationError(f"{source}: `{where}` names the {what} `{name}`, which the configuration does not define. {advice}")
+
+
+def check_study(study: Study, source: str) -> None:
+    """Rules that span keys. Raises ConfigurationError for the first one that is broken."""
+    for name, library in study.libraries.items():
+        where = f"libraries.{name}"
+        match library:
+            case Mined():
+                for collection in library.collections:
+                    _need(collection, study.collections, f"{where}.collections", "collection", source)
+            case Matched():
+                _need(library.source, study.libraries, f"{where}.source", "library", source)
+                _need(library.target, study.distributions, f"{where}.target", "distribution", source)
+            case Scrambled():
+                _need(library.source, study.libraries, f"{where}.source", "library", source)
+            case RandomSample():
+                _need(library.source, study.libraries, f"{where}.source", "library", source)
+                _need(library.size_of, study.libraries, f"{where}.size_of", "library", source)
+    for name in study.libraries:
+        _refuse_cycle(study, name, source)
+    for name, arm in study.arms.items():
+        if arm.code_runs is CodeRuns.JUDGE and arm.judge is None:
+            raise ConfigurationError(f"{source}: `arms.{name}`: code_runs is judge, but there is no `judge:` block (use `judge: {{library: null}}` for the task criterion alone).")
+        if arm.judge is not None and arm.judge.library is not None:
+            _need(arm.judge.library, study.libraries, f"arms.{name}.judge.library", "library", source)
+        if arm.code_runs is CodeRuns.CHECKS and arm.checks is None:
+            raise ConfigurationError(f"{source}: `arms.{name}`: code_runs is checks, but there is no `checks:` block that says when.")
+    if not study.evaluation.arms:
+        raise ConfigurationError(f"{source}: `evaluation.arms` is empty; name at least one of: {', '.join(study.arms)}.")
+    for arm in study.evaluation.arms:
+        _need(arm, study.arms, "evaluation.arms", "arm", source)
+    for name, distribution in study.distributions.items():
+        for collection in distribution.collections:
+            _need(collection, [*study.collections, HELDOUT], f"distributions.{name}.collections", "collection", source)
+        if HELDOUT in distribution.collections and execute_arm(study) is None:
+            raise ConfigurationError(f"{source}: `distributions.{name}` counts the failures of `{HELDOUT}`, but no arm of `evaluation.arms` has code_runs: execute.")
+
+
+def check_keys(study: Study, source: str) -> None:
+    """A live provider needs its key in the environment; only the variable's name is ever shown."""
+    for role in type(study.models).model_fields:
+        model: ModelSettings = getattr(study.models, role)
+        variable = KEY_OF.get(model.provider)
+        if variable is not None and not os.environ.get(variable):
+            raise ConfigurationError(f"{source}: `models.{role}` uses {model.provider.value}, which needs a key in the environment variable {variable}, which is not set.")
+
+
+def execute_arm(study: Study) -> str | None:
+    """The first arm of the evaluation in which every command runs; its episodes are the collection `heldout`."""
+    return next((arm for arm in study.evaluation.arms if study.arms[arm].code_runs is CodeRuns.EXECUTE), None)
+
+
+def parents(study: Study, library: str) -> list[str]:
+    """Libraries that a library is made from."""
+    recipe = study.libraries[library]
+    match recipe:
+        case Matched() | Scrambled():
+            return [recipe.source]
+        case RandomSample():
+            return [recipe.source, recipe.size_of]
+    return []
+
+
+def _refuse_cycle(study: Study, library: str, source: str) -> None:
+    seen, waiting = set(), parents(study, library)
+    while waiting:
+        name = waiting.pop()
+        if name == library:
+            raise ConfigurationError(f"{source}: the library `{library}` is made from itself; change `libraries.{library}.source`.")
+        if name not in seen:
+            seen.add(name)
+            waiting.extend(parents(study, name))
+
+
+def contaminated(study: Study, library: str) -> bool:
+    """Whether a library was fitted to held-out failures: by its own target, or by that of a library it is made from."""
+    recipe = study.libraries[library]
+    own = isinstance(recipe, Matched) and HELDOUT in study.distributions[recipe.target].collections
+    return own or any(contaminated(study, parent) for parent in parents(study, library))

@@ -1,0 +1,320 @@
+"""What each rule reads of the configuration: one closed model per rule, cut from the study by a pure function.
+
+The canonical JSON of a slice is the rule's `settings` parameter, so a rule is planned again when, and only when, a value that it reads has changed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rubrics_gym.settings.loading import HELDOUT, contaminated, execute_arm
+from rubrics_gym.settings.study import (
+    AgentSimulation,
+    Arm,
+    CodeRuns,
+    DistributionSettings,
+    JudgeSettings,
+    JudgeSimulation,
+    Library,
+    Limits,
+    Matched,
+    Merge,
+    Mined,
+    ModelSettings,
+    ProviderName,
+    RandomSample,
+    Sandbox,
+    Scrambled,
+    Settings,
+    Statistics,
+    Study,
+    TextSimulation,
+)
+
+Wildcards = Mapping[str, str]
+
+
+class Nothing(Settings):
+    """The rule reads nothing of the configuration."""
+
+
+class CollectRollout(Settings):
+    seed: int
+    agent: ModelSettings
+    simulation: AgentSimulation | None
+    limits: Limits
+    sandbox: Sandbox
+
+
+class RunEpisode(Settings):
+    seed: int
+    arm_name: str
+    arm: Arm
+    agent: ModelSettings
+    simulation: AgentSimulation | None
+    judge: ModelSettings | None
+    judge_simulation: JudgeSimulation | None
+    limits: Limits
+    sandbox: Sandbox
+
+
+class RunFinal(Settings):
+    limits: Limits
+    sandbox: Sandbox
+
+
+class Reader(Settings):
+    """A role that reads records and answers: classifier, reviewer."""
+
+    seed: int
+    model: ModelSettings
+    simulation: TextSimulation | None
+
+
+class FailureDistribution(Settings):
+    distribution: DistributionSettings
+    classifier: str
+    simulated: bool
+
+
+class MineCandidates(Settings):
+    seed: int
+    model: ModelSettings
+    simulation: TextSimulation | None
+    collections: tuple[str, ...]
+    per_rollout: int
+    trace_chars: int
+
+
+class MergeLibrary(Settings):
+    merge: Merge
+
+
+class DeriveLibrary(Settings):
+    """match, scramble and sample: a library made from others."""
+
+    library: str
+    recipe: Library
+    seed: int
+    contaminated: bool
+    simulated: bool
+
+
+class DescribeLibrary(Settings):
+    """The manifest of a mined library."""
+
+    library: str
+    recipe: Mined
+    seed: int
+    model: ModelSettings
+    simulation: TextSimulation | None
+
+
+class ReplayJudge(Settings):
+    seed: int
+    judge_name: str
+    judge: JudgeSettings
+    model: ModelSettings
+    simulation: JudgeSimulation | None
+
+
+class MeasureJudge(Settings):
+    statistics: Statistics
+    judges: dict[str, str | None]  # judge -> library
+    contaminated: tuple[str, ...]
+    simulated: bool
+    study: str
+
+
+class BuildTables(Settings):
+    study: str
+    seed: int
+    split: str
+    arms: tuple[str, ...]
+    libraries: tuple[str, ...]
+    distributions: tuple[str, ...]
+    repeats: int
+    statistics: Statistics
+    simulated: bool
+
+
+class BuildDashboard(Settings):
+    study: str
+    title: str
+    simulated: bool
+    split: str
+
+
+def is_simulated(study: Study) -> bool:
+    """Whether any role is answered by a simulated model; then every figure carries the label."""
+    return any(getattr(study.models, role).provider is ProviderName.SIMULATED for role in type(study.models).model_fields)
+
+
+def _simulation(study: Study, role: str) -> Any:
+    model: ModelSettings = getattr(study.models, role)
+    return getattr(study.simulation, role) if model.provider is ProviderName.SIMULATED else None
+
+
+def _collect_rollout(study: Study, w: Wildcards) -> CollectRollout:
+    collection = study.collections[w["collection"]]
+    return CollectRollout(
+        seed=study.seed, agent=study.models.agent, simulation=_simulation(study, "agent"), limits=collection.limits, sandbox=study.sandbox
+    )
+
+
+def _run_episode(study: Study, w: Wildcards) -> RunEpisode:
+    arm = study.arms[w["arm"]]
+    return RunEpisode(
+        seed=study.seed,
+        arm_name=w["arm"],
+        arm=arm,
+        agent=study.models.agent,
+        simulation=_simulation(study, "agent"),
+        judge=study.models.judge if arm.judge else None,
+        judge_simulation=_simulation(study, "judge") if arm.judge else None,
+        limits=study.evaluation.limits,
+        sandbox=study.sandbox,
+    )
+
+
+def _run_final(study: Study, w: Wildcards) -> RunFinal:
+    return RunFinal(limits=study.evaluation.limits, sandbox=study.sandbox)
+
+
+def _reader(role: str) -> Callable[[Study, Wildcards], Reader]:
+    def cut(study: Study, w: Wildcards) -> Reader:
+        return Reader(seed=study.seed, model=getattr(study.models, role), simulation=_simulation(study, role))
+
+    return cut
+
+
+def _failure_distribution(study: Study, w: Wildcards) -> FailureDistribution:
+    return FailureDistribution(
+        distribution=study.distributions[w["distribution"]], classifier=study.models.classifier.model, simulated=is_simulated(study)
+    )
+
+
+def _mined(study: Study, w: Wildcards) -> Mined:
+    recipe = study.libraries[w["library"]]
+    assert isinstance(recipe, Mined)
+    return recipe
+
+
+def _mine_candidates(study: Study, w: Wildcards) -> MineCandidates:
+    recipe = _mined(study, w)
+    return MineCandidates(
+        seed=study.seed,
+        model=study.models.miner,
+        simulation=_simulation(study, "miner"),
+        collections=recipe.collections,
+        per_rollout=recipe.per_rollout,
+        trace_chars=recipe.trace_chars,
+    )
+
+
+def _merge_library(study: Study, w: Wildcards) -> MergeLibrary:
+    return MergeLibrary(merge=_mined(study, w).merge)
+
+
+def _categorize_rubrics(study: Study, w: Wildcards) -> DescribeLibrary:
+    return DescribeLibrary(
+        library=w["library"], recipe=_mined(study, w), seed=study.seed, model=study.models.classifier, simulation=_simulation(study, "classifier")
+    )
+
+
+def _derive_library(study: Study, w: Wildcards) -> DeriveLibrary:
+    return DeriveLibrary(
+        library=w["library"],
+        recipe=study.libraries[w["library"]],
+        seed=study.seed,
+        contaminated=contaminated(study, w["library"]),
+        simulated=is_simulated(study),
+    )
+
+
+def judges(study: Study) -> dict[str, JudgeSettings]:
+    """Judge name -> settings, for every arm of the evaluation that has a judge. A judge is named after its arm."""
+    return {arm: judge for arm in study.evaluation.arms if (judge := study.arms[arm].judge) is not None}
+
+
+def _replay_judge(study: Study, w: Wildcards) -> ReplayJudge:
+    return ReplayJudge(
+        seed=study.seed,
+        judge_name=w["judge"],
+        judge=judges(study)[w["judge"]],
+        model=study.models.judge,
+        simulation=_simulation(study, "judge"),
+    )
+
+
+def _measure_judge(study: Study, w: Wildcards) -> MeasureJudge:
+    named = {name: judge.library for name, judge in judges(study).items()}
+    return MeasureJudge(
+        statistics=study.statistics,
+        judges=named,
+        contaminated=tuple(sorted({lib for lib in named.values() if lib is not None and contaminated(study, lib)})),
+        simulated=is_simulated(study),
+        study=study.name,
+    )
+
+
+def _build_tables(study: Study, w: Wildcards) -> BuildTables:
+    return BuildTables(
+        study=study.name,
+        seed=study.seed,
+        split=study.evaluation.split,
+        arms=study.evaluation.arms,
+        libraries=tuple(study.libraries),
+        distributions=tuple(study.distributions),
+        repeats=study.evaluation.repeats,
+        statistics=study.statistics,
+        simulated=is_simulated(study),
+    )
+
+
+def _build_dashboard(study: Study, w: Wildcards) -> BuildDashboard:
+    return BuildDashboard(study=study.name, title=study.report.title, simulated=is_simulated(study), split=study.evaluation.split)
+
+
+def _nothing(study: Study, w: Wildcards) -> Nothing:
+    return Nothing()
+
+
+# rule -> how its slice is cut
+SLICES: dict[str, Callable[[Study, Wildcards], Settings]] = {
+    "export_encoder": _nothing,
+    "prepare_task": _nothing,
+    "list_pool": _nothing,
+    "collect_rollout": _collect_rollout,
+    "grade_rollout": _nothing,
+    "detect_failures": _nothing,
+    "categorize_failures": _reader("classifier"),
+    "attribute_causes": _reader("reviewer"),
+    "failure_distribution": _failure_distribution,
+    "mine_candidates": _mine_candidates,
+    "merge_library": _merge_library,
+    "categorize_rubrics": _categorize_rubrics,
+    "match_library": _derive_library,
+    "scramble_library": _derive_library,
+    "sample_library": _derive_library,
+    "embed_library": _nothing,
+    "run_episode": _run_episode,
+    "run_final": _run_final,
+    "grade_episode": _nothing,
+    "replay_judge": _replay_judge,
+    "measure_judge": _measure_judge,
+    "build_truth_table": _build_tables,
+    "build_tables": _build_tables,
+    "draw_figures": _build_tables,
+    "build_dashboard": _build_dashboard,
+}
+
+
+def settings_of(rule: str, study: Study, wildcards: Wildcards) -> str:
+    """The `settings` parameter of one job: canonical JSON of the slice that its rule reads."""
+    return json.dumps(SLICES[rule](study, wildcards).model_dump(mode="json"), sort_keys=True)
+
+
+__all__ = ["HELDOUT", "SLICES", "CodeRuns", "Matched", "RandomSample", "Scrambled", "execute_arm", "judges", "settings_of"]

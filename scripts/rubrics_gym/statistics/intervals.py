@@ -1,0 +1,199 @@
+"""Intervals for rates and differences whose observations come in clusters (competitions, tasks).
+
+Every function returns an `Interval`: no number leaves this room without its n, its clusters and the name of its method.
+Quantiles come from `scipy.special`, which imports several times faster than `scipy.stats`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+NOTHING_OBSERVED = "nothing observed"
+ONE_CLUSTER = "one cluster: its spread is unknown"
+NO_SPREAD = "all clusters equal: their spread is unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An estimate and its confidence interval, in the unit of the observations.
+
+    `estimate` is None when nothing was observed; `low` and `high` are None when the data do not identify an interval, and `note`
+    says why. `n` counts observations, `clusters` the units taken as independent, `kind` names the method.
+    """
+
+    estimate: float | None
+    low: float | None
+    high: float | None
+    n: int
+    clusters: int
+    kind: str
+    confidence: float
+    note: str = ""
+
+
+def wilson(successes: int, n: int, confidence: float = 0.95, clusters: int | None = None, icc: float = 0.0) -> Interval:
+    """Wilson's score interval of a proportion (Wilson 1927).
+
+    With `clusters` of m = n / clusters observations that share an intra-class correlation `icc`, the interval is the one of
+    n / (1 + (m - 1) icc) independent observations (Kish's design effect). Without `clusters`, every observation is its own.
+    """
+    from scipy.special import ndtri
+
+    _check_counts(successes, n)
+    groups = n if clusters is None else clusters
+    if n == 0:
+        return Interval(None, None, None, 0, groups, "wilson", confidence, NOTHING_OBSERVED)
+    share = successes / n
+    effective = n / (1 + (n / groups - 1) * icc)
+    z = float(ndtri(0.5 + confidence / 2))
+    scale = 1 + z**2 / effective
+    middle = (share + z**2 / (2 * effective)) / scale
+    half = z / scale * float(np.sqrt(share * (1 - share) / effective + z**2 / (4 * effective**2)))
+    # At 0 and n the bound is exactly the estimate; floating point alone would miss it by an ulp.
+    low = 0.0 if successes == 0 else max(0.0, middle - half)
+    high = 1.0 if successes == n else min(1.0, middle + half)
+    return Interval(share, low, high, n, groups, "wilson", confidence)
+
+
+def clopper_pearson(successes: int, n: int, confidence: float = 0.95) -> Interval:
+    """Exact binomial interval of a proportion of independent observations (Clopper and Pearson 1934)."""
+    from scipy.special import betaincinv
+
+    _check_counts(successes, n)
+    if n == 0:
+        return Interval(None, None, None, 0, 0, "clopper_pearson", confidence, NOTHING_OBSERVED)
+    tail = (1 - confidence) / 2
+    low = float(betaincinv(successes, n - successes + 1, tail)) if successes > 0 else 0.0
+    high = float(betaincinv(successes + 1, n - successes, 1 - tail)) if successes < n else 1.0
+    return Interval(successes / n, low, high, n, n, "clopper_pearson", confidence)
+
+
+def mean_t(cluster_means: ArrayLike, confidence: float = 0.95, n: int | None = None, kind: str = "cluster_t") -> Interval:
+    """Student's t interval of the mean of cluster means, shape (clusters,): with equal cluster sizes the clustered standard
+    error of Miller (2024), with the t quantile of clusters - 1 degrees of freedom.
+
+    `n` is the number of observations behind the means, for the record (default: one per cluster).
+    """
+    from scipy.special import stdtrit
+
+    means = _vector(cluster_means)
+    count = len(means) if n is None else n
+    if len(means) == 0:
+        return Interval(None, None, None, count, 0, kind, confidence, NOTHING_OBSERVED)
+    estimate = float(means.mean())
+    if len(means) == 1:
+        return Interval(estimate, None, None, count, 1, kind, confidence, ONE_CLUSTER)
+    if np.ptp(means) == 0:
+        return Interval(estimate, None, None, count, len(means), kind, confidence, NO_SPREAD)
+    error = float(means.std(ddof=1)) / float(np.sqrt(len(means)))
+    half = float(stdtrit(len(means) - 1, 0.5 + confidence / 2)) * error
+    return Interval(estimate, estimate - half, estimate + half, count, len(means), kind, confidence)
+
+
+def paired_t(differences: ArrayLike, confidence: float = 0.95, n: int | None = None) -> Interval:
+    """t interval of the mean of paired differences of cluster means, shape (clusters,), in the unit of the differences.
+
+    The clusters are taken as a sample from a population of such clusters.
+    """
+    return mean_t(differences, confidence, n, kind="paired_t")
+
+
+def cluster_bootstrap(
+    differences: ArrayLike, confidence: float = 0.95, draws: int = 4000, seed: int = 0, n: int | None = None
+) -> Interval:
+    """Percentile bootstrap of the mean over clusters, shape (clusters,): clusters drawn with replacement, all their repeats with them.
+
+    The companion of `paired_t`: with 22 clusters its 95% intervals cover about 92%, being some 9% too narrow. The same seed
+    gives the same interval.
+    """
+    values = _vector(differences)
+    count = len(values) if n is None else n
+    kind = "cluster_bootstrap"
+    if len(values) == 0:
+        return Interval(None, None, None, count, 0, kind, confidence, NOTHING_OBSERVED)
+    estimate = float(values.mean())
+    if len(values) == 1 or np.ptp(values) == 0:
+        return Interval(estimate, None, None, count, len(values), kind, confidence, ONE_CLUSTER if len(values) == 1 else NO_SPREAD)
+    picks = np.random.default_rng(seed).integers(len(values), size=(draws, len(values)))
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(values[picks].mean(axis=1), [tail, 1 - tail])
+    return Interval(estimate, float(low), float(high), count, len(values), kind, confidence)
+
+
+def ratio(numerators: ArrayLike, denominators: ArrayLike, confidence: float = 0.95, n: int | None = None) -> Interval:
+    """Ratio of two sums over clusters, both of shape (clusters,), with the delta method's standard error and a t quantile.
+
+    R = sum(y) / sum(x); var(R) = G / (G - 1) * sum((y - R x)^2) / sum(x)^2 over the G clusters with x > 0, G - 1 degrees of
+    freedom (the linearised ratio estimator; Cochran, Sampling Techniques, chapter 6). `n` is sum(x) unless given.
+    """
+    from scipy.special import stdtrit
+
+    y, x = _vector(numerators), _vector(denominators)
+    if y.shape != x.shape:
+        raise ValueError(f"ratio: {len(y)} numerators for {len(x)} denominators; give one of each per cluster")
+    if (x < 0).any():
+        raise ValueError("ratio: a denominator is negative; denominators are sums of counts or weights")
+    if (y[x == 0] != 0).any():
+        raise ValueError("ratio: a cluster has a numerator but no denominator")
+    y, x = y[x > 0], x[x > 0]
+    total, groups = float(x.sum()), len(x)
+    count = round(total) if n is None else n
+    if groups == 0:
+        return Interval(None, None, None, count, 0, "ratio_t", confidence, NOTHING_OBSERVED)
+    estimate = float(y.sum()) / total
+    residuals = y - estimate * x
+    if groups == 1:
+        return Interval(estimate, None, None, count, 1, "ratio_t", confidence, ONE_CLUSTER)
+    if np.allclose(residuals, 0, atol=1e-12 * total):
+        return Interval(estimate, None, None, count, groups, "ratio_t", confidence, NO_SPREAD)
+    error = float(np.sqrt(groups / (groups - 1) * (residuals**2).sum())) / total
+    half = float(stdtrit(groups - 1, 0.5 + confidence / 2)) * error
+    return Interval(estimate, estimate - half, estimate + half, count, groups, "ratio_t", confidence)
+
+
+def proportion(successes: ArrayLike, totals: ArrayLike, confidence: float = 0.95) -> Interval:
+    """A proportion of observations in clusters: successes and totals are counts per cluster, shape (clusters,).
+
+    `ratio`, clipped to [0, 1]. Where no cluster differs from another (no events, all events, one share everywhere) the ratio
+    estimator would claim certainty; the interval is then Clopper and Pearson's of as many observations as there are clusters,
+    which treats the observations of a cluster as one.
+    """
+    won, tried = _vector(successes), _vector(totals)
+    if (won > tried).any() or (won < 0).any():
+        raise ValueError("proportion: successes must lie between 0 and the total of their cluster")
+    sampled = ratio(won, tried, confidence)
+    if sampled.estimate is None or sampled.note == ONE_CLUSTER:
+        return sampled
+    if sampled.low is None or sampled.high is None:
+        exact = _clopper_pearson_of_share(sampled.estimate, sampled.clusters, confidence)
+        return Interval(sampled.estimate, *exact, sampled.n, sampled.clusters, "clopper_pearson_clusters", confidence)
+    return Interval(
+        sampled.estimate, max(0.0, sampled.low), min(1.0, sampled.high), sampled.n, sampled.clusters, sampled.kind, confidence
+    )
+
+
+def _clopper_pearson_of_share(share: float, effective: float, confidence: float) -> tuple[float, float]:
+    """Clopper and Pearson's bounds for a share of `effective` observations; the count of successes need not be whole."""
+    from scipy.special import betaincinv
+
+    tail, successes = (1 - confidence) / 2, share * effective
+    low = float(betaincinv(successes, effective - successes + 1, tail)) if successes > 0 else 0.0
+    high = float(betaincinv(successes + 1, effective - successes, 1 - tail)) if successes < effective else 1.0
+    return low, high
+
+
+def _vector(values: ArrayLike) -> np.ndarray:
+    array = np.asarray(values, dtype=float)
+    if array.ndim != 1:
+        raise ValueError(f"expected one value per cluster, got an array of shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise ValueError("a cluster has no finite value; leave it out and count it, or use statistics.bounds")
+    return array
+
+
+def _check_counts(successes: int, n: int) -> None:
+    if not 0 <= successes <= n:
+        raise ValueError(f"{successes} successes of {n}: expected 0 <= successes <= n")

@@ -1,0 +1,93 @@
+"""Writing that survives a crash of the process or of the machine: every function returns only when the bytes are on disk.
+
+This module is all that the store knows of a file system. A store in a bucket needs the same four operations (make a folder, write a whole
+file, append lines, list) over fsspec, where an append is a new object per line and a folder is only a prefix.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rubrics_gym.records.files import whole_file
+
+_SEGMENT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+
+
+def unit_folder(root: str | Path, unit: str) -> Path:
+    """The folder of a unit (segments joined by /) under `root`. ValueError when the unit could name a place outside it."""
+    if not all(_SEGMENT.fullmatch(segment) for segment in unit.split("/")):
+        raise ValueError(f"unit {unit!r}: expected segments of letters, digits and _ . - joined by /, e.g. rollouts/pool/packaged/fair-affairs-rating/0")
+    return Path(root, *unit.split("/"))
+
+
+def now() -> str:
+    """The time, ISO 8601 in UTC with milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the entries of a folder (new and renamed files) durable."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def make_folder(folder: Path) -> None:
+    """Create a folder and what lies above it, durably. An existing folder costs nothing."""
+    if folder.is_dir():
+        return
+    make_folder(folder.parent)
+    folder.mkdir(exist_ok=True)
+    sync_folder(folder.parent)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a UTF-8 file whole or not at all, and make it and its name durable."""
+    make_folder(path.parent)
+    with whole_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    sync_folder(path.parent)
+
+
+class AppendOnly:
+    """A file of lines that only grows. One writer at a time (the caller holds a lease).
+
+    A line that was cut when its writer was killed is closed by a line end when the file is opened; `cut` holds its bytes.
+    """
+
+    def __init__(self, path: Path):
+        make_folder(path.parent)
+        existed = path.exists()
+        self._handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        self._size = os.fstat(self._handle).st_size
+        if not existed:
+            sync_folder(path.parent)
+        content = path.read_bytes()
+        self.cut = content[content.rfind(b"\n") + 1 :]
+        if self.cut:
+            self.append("\n", durable=True)
+
+    def append(self, text: str, *, durable: bool) -> None:
+        """Append text. `durable`: it is on disk when this returns. A full disk leaves the file as it was and raises OSError."""
+        data = text.encode()
+        try:
+            written = 0
+            while written < len(data):
+                written += os.write(self._handle, data[written:])
+            if durable:
+                os.fsync(self._handle)
+        except OSError:
+            os.ftruncate(self._handle, self._size)
+            raise
+        self._size += len(data)
+
+    def close(self) -> None:
+        if self._handle >= 0:
+            os.fsync(self._handle)
+            os.close(self._handle)
+            self._handle = -1

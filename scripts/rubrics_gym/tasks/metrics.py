@@ -1,0 +1,36 @@
+"""The metrics of the prediction tasks: their words, their direction, and what a prediction is. No computation: that is the graders' room."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from rubrics_gym.records.tasks import Metric
+
+Prediction = Literal["number", "non_negative", "label", "rating", "probability"]
+
+
+class MetricWords(NamedTuple):
+    words: str  # as the statement names it
+    greater_is_better: bool
+    prediction: Prediction  # what one predicted value must be
+    perfect: float
+
+
+METRICS: dict[str, MetricWords] = {
+    "root_mean_squared_error": MetricWords("root mean squared error (RMSE)", False, "number", 0.0),
+    "root_mean_squared_log_error": MetricWords("root mean squared logarithmic error (RMSLE)", False, "non_negative", 0.0),
+    "mean_absolute_error": MetricWords("mean absolute error (MAE)", False, "number", 0.0),
+    "accuracy": MetricWords("accuracy", True, "label", 1.0),
+    "balanced_accuracy": MetricWords("balanced accuracy", True, "label", 1.0),
+    "f1_macro": MetricWords("macro-averaged F1 score", True, "label", 1.0),
+    "quadratic_weighted_kappa": MetricWords("quadratic weighted kappa", True, "rating", 1.0),
+    "roc_auc": MetricWords("area under the ROC curve (ROC AUC)", True, "probability", 1.0),
+    "log_loss": MetricWords("log loss", False, "probability", 0.0),
+}
+
+
+def metric(name: str) -> Metric:
+    """The record of a metric and its direction. KeyError names the known ones."""
+    if name not in METRICS:
+        raise KeyError(f"metric {name!r} is not known; known are {', '.join(METRICS)}")
+    return Metric(name=name, greater_is_better=METRICS[name].greater_is_better)
