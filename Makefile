@@ -33,7 +33,7 @@ docs: environment
 
 # Runs the reference solutions and writes the medal thresholds of the packaged competitions.
 thresholds: environment
-	PYTHONPATH=scripts $(BIN)/python -m rubrics_gym.tasks.references
+	PYTHONPATH=scripts $(BIN)/python -m rubrics_gym.grading.references
 
 # A finished collection that nothing plans again: make seal COLLECTION=pool, then set sealed: true.
 seal: environment

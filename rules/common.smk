@@ -14,12 +14,11 @@ from rubrics_gym.records.tasks import Role
 from rubrics_gym.settings import code as code_settings
 from rubrics_gym.settings import loading, lock, slices
 from rubrics_gym.settings.study import Matched, Mined, ProviderName, RandomSample, Scrambled
-from rubrics_gym.tasks.catalog import load_benchmark
+from rubrics_gym.tasks.catalog import CatalogError, load_benchmark, task_fingerprint
+from rubrics_gym.tasks.holdouts import NoTasks, list_tasks
 
 CONFIG_SOURCE = " + ".join(str(path) for path in workflow.configfiles) or "the configuration"
 RESULTS = workflow.pathvars.apply("<results>")
-STORE = os.environ.get("RUBRICS_STORE", "store")
-WHEELS = os.environ.get("RUBRICS_WHEELS", str(Path(sys.prefix) / "wheels"))
 
 
 def checked_study():
@@ -36,18 +35,17 @@ STUDY = checked_study()
 
 
 def selected(selection, where):
-    """Ids of the tasks that a selection takes, in the order of the benchmark's table."""
+    """Ids of the tasks that a selection takes: those of its role that pass the hold-out filter, in the order of the table."""
     try:
-        entries = [entry for entry in load_benchmark(selection.benchmark).entries if entry.role == selection.role]
-    except FileNotFoundError:
+        return list_tasks(selection.benchmark, selection.role, selection.limit)
+    except CatalogError:
         raise WorkflowError(
             f"{CONFIG_SOURCE}: `{where}.benchmark`: there is no benchmark `{selection.benchmark}` in resources/benchmarks/."
         ) from None
-    if not entries:
+    except NoTasks:
         raise WorkflowError(
             f"{CONFIG_SOURCE}: `{where}`: the benchmark `{selection.benchmark}` has no task in the role `{selection.role.value}`."
-        )
-    return [entry.id for entry in entries][: selection.limit]
+        ) from None
 
 
 def held_out_tasks():
@@ -55,7 +53,7 @@ def held_out_tasks():
     evaluation = STUDY.evaluation
     try:
         splits = load_benchmark(evaluation.benchmark).splits
-    except FileNotFoundError:
+    except CatalogError:
         raise WorkflowError(
             f"{CONFIG_SOURCE}: `evaluation.benchmark`: there is no benchmark `{evaluation.benchmark}` in resources/benchmarks/."
         ) from None
@@ -113,9 +111,12 @@ def attempts_of(collection):
 
 def every_attempt():
     """Folders of every rollout and episode of the study."""
-    return [folder for name in STUDY.collections for folder in rollouts(name)] + [
-        folder for arm in STUDY.evaluation.arms for folder in episodes(arm)
-    ]
+    return [folder for name in STUDY.collections for folder in rollouts(name)] + every_episode()
+
+
+def every_episode():
+    """Folders of every episode of the evaluation."""
+    return [folder for arm in STUDY.evaluation.arms for folder in episodes(arm)]
 
 
 def files(name, folders):

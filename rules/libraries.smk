@@ -6,6 +6,7 @@ rule mine_candidates:
         trajectories=lambda w: mined_files(w.library, "trajectory.jsonl"),
         artifacts=lambda w: mined_files(w.library, "artifacts.tar.gz"),
         grades=lambda w: mined_files(w.library, "grade.json"),
+        types="resources/failure_types.yaml",
         prompt="resources/prompts/miner.yaml",
         prices="resources/prices.yaml",
     output:

@@ -20,9 +20,6 @@ rule export_encoder:
 
 
 rule prepare_task:
-    input:
-        table="resources/benchmarks/{benchmark}.yaml",
-        thresholds="resources/benchmarks/{benchmark}_thresholds.yaml",
     output:
         public="<results>/tasks/{benchmark}/{task}/public.tar.gz",
         private="<results>/tasks/{benchmark}/{task}/private.tar.gz",
@@ -32,6 +29,8 @@ rule prepare_task:
         "<benchmarks>/prepare_task/{benchmark}/{task}.tsv"
     params:
         settings=settings("prepare_task"),
+        # of this task's lines in resources/benchmarks/, so that editing one task rebuilds one task
+        task=lambda w: task_fingerprint(w.benchmark, w.task),
         code=code("prepare_task"),
     message:
         "Preparing {wildcards.task}"
@@ -42,7 +41,7 @@ rule prepare_task:
 rule list_pool:
     input:
         benchmarks=sorted(Path("resources/benchmarks").glob("*.yaml")),
-        holdouts="resources/holdouts/packaged.yaml",
+        holdouts=sorted(Path("resources/holdouts").glob("*.yaml")),
     output:
         pool="<results>/tables/pool.csv",
     log:

@@ -3,13 +3,13 @@
 
 rule build_tables:
     input:
-        grades=lambda w: files("grade.json", every_attempt()),
-        libraries=expand("<results>/libraries/{library}/{name}", library=STUDY.libraries, name=["rubrics.jsonl", "manifest.json"]),
+        grades=lambda w: files("grade.json", every_episode()),
+        rubrics=expand("<results>/libraries/{library}/rubrics.jsonl", library=STUDY.libraries),
+        manifests=expand("<results>/libraries/{library}/manifest.json", library=STUDY.libraries),
         distributions=expand("<results>/distributions/{distribution}.json", distribution=STUDY.distributions),
     output:
-        results="<results>/tables/results.csv",
+        arms="<results>/tables/arms.csv",
         contrasts="<results>/tables/contrasts.csv",
-        outcomes="<results>/tables/outcomes.csv",
         failure_mix="<results>/tables/failure_mix.csv",
         libraries="<results>/tables/libraries.csv",
     log:
@@ -29,9 +29,10 @@ rule account_costs:
     input:
         requests=lambda w: request_ledgers(),
         attempts=lambda w: files("attempts.jsonl", every_attempt())
-        + [path for arm in STUDY.evaluation.arms for path in files("final_attempts.jsonl", episodes(arm))],
+        + files("final_attempts.jsonl", every_episode()),
         trajectories=lambda w: files("trajectory.jsonl", every_attempt()),
-        finals=lambda w: [path for arm in STUDY.evaluation.arms for path in files("final.json", episodes(arm))],
+        final_of=lambda w: files("trajectory.jsonl", every_episode()),
+        finals=lambda w: files("final.json", every_episode()),
     output:
         requests="<results>/tables/requests.csv",
         attempts="<results>/tables/attempts.csv",
@@ -109,6 +110,7 @@ rule build_dashboard:
         "<benchmarks>/build_dashboard.tsv"
     params:
         settings=settings("build_dashboard"),
+        run_config=f"{RESULTS}/run_config.yaml",
         code=code("build_dashboard"),
     message:
         "Building the dashboard"

@@ -6,6 +6,7 @@ from typing import Any, Literal, Protocol
 
 from pydantic import Field
 
+from rubrics_gym.models.policy import POLICY
 from rubrics_gym.records.base import Record
 
 
@@ -27,6 +28,7 @@ class Message(Record):
     text: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     tool_results: tuple[ToolResult, ...] = ()
+    native: tuple[dict[str, Any], ...] = ()  # an assistant turn as its provider gave it; some (thinking) must go back unchanged
 
 
 class Tool(Record):
@@ -63,14 +65,26 @@ class Response(Record):
     stop_reason: str = "end_turn"
     model: str = ""
     usage: Usage = Field(default_factory=Usage)
+    native: tuple[dict[str, Any], ...] = ()  # the answer's content as the provider gave it
+    raw_usage: dict[str, Any] = Field(default_factory=dict)  # usage as the provider gave it, so that it can be priced again
+
+    def turn(self) -> Message:
+        """The assistant turn that continues a conversation with this answer."""
+        return Message(role="assistant", text=self.text, tool_calls=self.tool_calls, native=self.native)
 
 
 class ProviderError(Exception):
-    """A request failed. `kind` is one of the closed vocabulary of failure kinds; `message` never holds a key."""
+    """A request failed. `kind` is one of models.policy.POLICY; `message` never holds a key.
 
-    def __init__(self, kind: str, message: str):
+    `retry_after_s`: seconds that the provider asks to wait, where it does.
+    """
+
+    def __init__(self, kind: str, message: str, retry_after_s: float | None = None):
+        if kind not in POLICY:
+            raise ValueError(f"{kind!r} is no kind of failure; expected one of {', '.join(POLICY)}")
         super().__init__(f"{kind}: {message}")
         self.kind = kind
+        self.retry_after_s = retry_after_s
 
 
 class Provider(Protocol):

@@ -1,0 +1,1 @@
+"""Who answers a request: live providers over their SDK, and simulated models."""

@@ -91,3 +91,11 @@ def read_records(path: str | Path, kind: type[R]) -> list[R]:
             where = ".".join(str(part) for part in first["loc"])
             raise DamagedFile(f"{path}, record {number}: {where or kind.__name__}: {first['msg']}") from None
     return records
+
+
+def append_json_line(path: str | Path, record: Record | dict[str, Any]) -> None:
+    """Append one canonical JSON line and wait until it is on disk."""
+    with open(path, "a", encoding="utf-8") as lines:
+        lines.write(canonical_json(record) + "\n")
+        lines.flush()
+        os.fsync(lines.fileno())

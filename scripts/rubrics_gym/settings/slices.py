@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from rubrics_gym.settings.comparisons import default_pairs, describe, questions
 from rubrics_gym.settings.loading import HELDOUT, contaminated, execute_arm
 from rubrics_gym.settings.study import (
     AgentSimulation,
@@ -38,6 +39,10 @@ Wildcards = Mapping[str, str]
 
 class Nothing(Settings):
     """The rule reads nothing of the configuration."""
+
+
+class ListPool(Settings):
+    benchmarks: tuple[str, ...]
 
 
 class CollectRollout(Settings):
@@ -131,13 +136,23 @@ class MeasureJudge(Settings):
 class BuildTables(Settings):
     study: str
     seed: int
-    split: str
-    arms: tuple[str, ...]
+    pairs: tuple[tuple[str, str], ...]  # contrasts: first arm, second arm
     libraries: tuple[str, ...]
     distributions: tuple[str, ...]
-    repeats: int
     statistics: Statistics
     simulated: bool
+
+
+class BuildTruthTable(Settings):
+    study: str
+    statistics: Statistics
+    simulated: bool
+
+
+class AccountCosts(Settings):
+    study: str
+    simulated: bool
+    statistics: Statistics
 
 
 class BuildDashboard(Settings):
@@ -145,6 +160,11 @@ class BuildDashboard(Settings):
     title: str
     simulated: bool
     split: str
+    seed: int
+    models: dict[str, str]  # role -> model
+    arms: dict[str, str]  # arm -> what it does
+    questions: tuple[tuple[str, str, str], ...]  # question, first arm, second arm
+    libraries: tuple[str, ...]
 
 
 def is_simulated(study: Study) -> bool:
@@ -155,6 +175,11 @@ def is_simulated(study: Study) -> bool:
 def _simulation(study: Study, role: str) -> Any:
     model: ModelSettings = getattr(study.models, role)
     return getattr(study.simulation, role) if model.provider is ProviderName.SIMULATED else None
+
+
+def _list_pool(study: Study, w: Wildcards) -> ListPool:
+    named = {collection.tasks.benchmark for collection in study.collections.values()} | {study.evaluation.benchmark}
+    return ListPool(benchmarks=tuple(sorted(named)))
 
 
 def _collect_rollout(study: Study, w: Wildcards) -> CollectRollout:
@@ -264,18 +289,34 @@ def _build_tables(study: Study, w: Wildcards) -> BuildTables:
     return BuildTables(
         study=study.name,
         seed=study.seed,
-        split=study.evaluation.split,
-        arms=study.evaluation.arms,
+        pairs=tuple(default_pairs(study)),
         libraries=tuple(study.libraries),
         distributions=tuple(study.distributions),
-        repeats=study.evaluation.repeats,
         statistics=study.statistics,
         simulated=is_simulated(study),
     )
 
 
+def _build_truth_table(study: Study, w: Wildcards) -> BuildTruthTable:
+    return BuildTruthTable(study=study.name, statistics=study.statistics, simulated=is_simulated(study))
+
+
+def _account_costs(study: Study, w: Wildcards) -> AccountCosts:
+    return AccountCosts(study=study.name, simulated=is_simulated(study), statistics=study.statistics)
+
+
 def _build_dashboard(study: Study, w: Wildcards) -> BuildDashboard:
-    return BuildDashboard(study=study.name, title=study.report.title, simulated=is_simulated(study), split=study.evaluation.split)
+    return BuildDashboard(
+        study=study.name,
+        title=study.report.title,
+        simulated=is_simulated(study),
+        split=study.evaluation.split,
+        seed=study.seed,
+        models={role: getattr(study.models, role).model for role in type(study.models).model_fields},
+        arms={name: describe(study.arms[name]) for name in study.evaluation.arms},
+        questions=tuple(questions(study)),
+        libraries=tuple(study.libraries),
+    )
 
 
 def _nothing(study: Study, w: Wildcards) -> Nothing:
@@ -286,7 +327,7 @@ def _nothing(study: Study, w: Wildcards) -> Nothing:
 SLICES: dict[str, Callable[[Study, Wildcards], Settings]] = {
     "export_encoder": _nothing,
     "prepare_task": _nothing,
-    "list_pool": _nothing,
+    "list_pool": _list_pool,
     "collect_rollout": _collect_rollout,
     "grade_rollout": _nothing,
     "detect_failures": _nothing,
@@ -305,9 +346,10 @@ SLICES: dict[str, Callable[[Study, Wildcards], Settings]] = {
     "grade_episode": _nothing,
     "replay_judge": _replay_judge,
     "measure_judge": _measure_judge,
-    "build_truth_table": _build_tables,
+    "account_costs": _account_costs,
+    "build_truth_table": _build_truth_table,
     "build_tables": _build_tables,
-    "draw_figures": _build_tables,
+    "draw_figures": _nothing,
     "build_dashboard": _build_dashboard,
 }
 

@@ -38,6 +38,9 @@ class ModelSettings(Settings):
     provider: ProviderName = Field(ProviderName.SIMULATED, description="simulated (no key, no network; figures are labelled simulated) or anthropic.")
     model: str = Field(description="Name of the model as the provider knows it. A simulated model's name carries its version.")
     max_tokens: Positive = Field(4096, description="Most tokens in one answer.")
+    allowance_usd: Annotated[float, Field(gt=0)] = Field(
+        100.0, description="Most dollars that one job of a reading role (or the judge of one episode) may cost; the agent has limits.cost_usd."
+    )
 
 
 class Models(Settings):

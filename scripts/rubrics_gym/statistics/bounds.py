@@ -58,12 +58,13 @@ def contrast_bounds(first: ArrayLike, second: ArrayLike) -> Bounds:
 
 def paired_differences(first: ArrayLike, second: ArrayLike) -> np.ndarray:
     """Per cluster, mean of the known outcomes of `first` minus that of `second`, shape (clusters,); NaN where an arm has none."""
-    a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
-    return _known_means(a) - _known_means(b)
+    differences: np.ndarray = _known_means(np.asarray(first, dtype=float)) - _known_means(np.asarray(second, dtype=float))
+    return differences
 
 
 def _known_means(outcomes: np.ndarray) -> np.ndarray:
     known = ~np.isnan(outcomes)
     counts = known.sum(axis=1)
     sums = np.where(known, outcomes, 0.0).sum(axis=1)
-    return np.divide(sums, counts, out=np.full(len(outcomes), np.nan), where=counts > 0)
+    means: np.ndarray = np.divide(sums, counts, out=np.full(len(outcomes), np.nan), where=counts > 0)
+    return means

@@ -19,7 +19,9 @@ _SEGMENT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 def unit_folder(root: str | Path, unit: str) -> Path:
     """The folder of a unit (segments joined by /) under `root`. ValueError when the unit could name a place outside it."""
     if not all(_SEGMENT.fullmatch(segment) for segment in unit.split("/")):
-        raise ValueError(f"unit {unit!r}: expected segments of letters, digits and _ . - joined by /, e.g. rollouts/pool/packaged/fair-affairs-rating/0")
+        raise ValueError(
+            f"unit {unit!r}: expected segments of letters, digits and _ . - joined by /, e.g. rollouts/pool/packaged/fair-affairs-rating/0"
+        )
     return Path(root, *unit.split("/"))
 
 
@@ -55,25 +57,22 @@ def write_whole(path: Path, text: str) -> None:
 
 
 class AppendOnly:
-    """A file of lines that only grows. One writer at a time (the caller holds a lease).
-
-    A line that was cut when its writer was killed is closed by a line end when the file is opened; `cut` holds its bytes.
-    """
+    """A file that only grows. One writer at a time (the caller holds a lease)."""
 
     def __init__(self, path: Path):
         make_folder(path.parent)
         existed = path.exists()
-        self._handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        self._handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         self._size = os.fstat(self._handle).st_size
+        self._pending = False  # written, but perhaps not yet on disk
         if not existed:
             sync_folder(path.parent)
-        content = path.read_bytes()
-        self.cut = content[content.rfind(b"\n") + 1 :]
-        if self.cut:
-            self.append("\n", durable=True)
 
     def append(self, text: str, *, durable: bool) -> None:
-        """Append text. `durable`: it is on disk when this returns. A full disk leaves the file as it was and raises OSError."""
+        """Append text. `durable`: it is on disk when this returns; otherwise with the next durable text or `close`.
+
+        A full disk leaves the file as it was and raises OSError.
+        """
         data = text.encode()
         try:
             written = 0
@@ -85,9 +84,13 @@ class AppendOnly:
             os.ftruncate(self._handle, self._size)
             raise
         self._size += len(data)
+        self._pending = not durable
 
     def close(self) -> None:
-        if self._handle >= 0:
+        """Bring what is pending to disk and close. Twice is harmless."""
+        if self._handle < 0:
+            return
+        if self._pending:
             os.fsync(self._handle)
-            os.close(self._handle)
-            self._handle = -1
+        os.close(self._handle)
+        self._handle = -1

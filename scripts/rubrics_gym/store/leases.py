@@ -36,6 +36,10 @@ class Lease:
                     f"since {held_by.get('at', '?')}. Wait for it or stop it; the lease ends with that process."
                 )
             time.sleep(0.02)
+        self.describe(what)
+
+    def describe(self, what: str) -> None:
+        """Say what the holder does now."""
         os.ftruncate(self._handle, 0)
         os.pwrite(self._handle, json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "at": now(), "what": what}).encode(), 0)
 

@@ -88,15 +88,11 @@ class Ledger:
         self._lease = Lease(folder / ".lease", f"the requests of {unit}")
         try:
             self._file = AppendOnly(folder / "ledger.jsonl")
-            if self._file.cut:
-                log.warning("%s: the last line was cut (%d bytes); the ledger goes on after it", folder / "ledger.jsonl", len(self._file.cut))
-                self._note("cut_line")
-            lines, notes = read_ledger(folder / "ledger.jsonl")
-            self.generation = sum(note.note == "superseded" for note in notes)
+            self.generation = 0  # how often the unit was asked for anew
             self._latest: dict[str, LedgerLine] = {}  # record -> its last line
             self._records: dict[str, list[str]] = {}  # key -> its records, oldest first
-            for line in lines:
-                self._remember(line)
+            self._charged = 0
+            self._load(folder / "ledger.jsonl")
             self._close_open_records()
         except BaseException:
             self._lease.release()
@@ -115,8 +111,8 @@ class Ledger:
 
     @property
     def charged_microdollars(self) -> int:
-        """What the unit has cost so far, with unresolved requests at their maximum, over all processes that worked on it."""
-        return sum(line.cost_microdollars for line in self._latest.values())
+        """What the unit has cost since it was last asked for anew, unresolved requests at their maximum, over all processes that worked on it."""
+        return self._charged
 
     def key(self, request: dict[str, Any], occurrence: int) -> str:
         """The key of a request of this unit."""
@@ -171,9 +167,8 @@ class Ledger:
         return line
 
     def supersede(self) -> None:
-        """Serve nothing of what was asked so far again. The records and their cost stay."""
+        """Serve nothing of what was asked so far again, and start a new account. The records and their cost stay in the ledger."""
         self._note("superseded")
-        self.generation += 1
 
     def _new_record(self, request: dict[str, Any], key: str, occurrence: int, max_cost: int, waited_s: float) -> LedgerLine:
         earlier = self._records.get(key, [])
@@ -204,18 +199,39 @@ class Ledger:
             closed = self.unresolved(line, kind="process_ended")
             log.warning("%s: record %s is unresolved, charged %d micro-dollars", self.unit, line.record, closed.cost_microdollars)
 
-    def _remember(self, line: LedgerLine) -> None:
-        if line.record not in self._latest:
-            self._records.setdefault(line.key, []).append(line.record)
-        self._latest[line.record] = line
+    def _load(self, path: Path) -> None:
+        text = path.read_text(encoding="utf-8", errors="replace")
+        entries, cut = _parse(text, path)
+        for entry in entries:
+            self._remember(entry)
+        if cut:
+            log.warning("%s: the last line was cut when its writer was killed; the ledger goes on after it", path)
+            self._file.append("" if text.endswith("\n") else "\n", durable=False)
+            self._note("cut_line")
+        elif text and not text.endswith("\n"):
+            self._file.append("\n", durable=True)
+
+    def _remember(self, entry: LedgerLine | LedgerNote) -> None:
+        if isinstance(entry, LedgerNote):
+            if entry.note == "superseded":
+                self.generation += 1
+                self._charged = 0
+            return
+        known = self._latest.get(entry.record)
+        if known is None:
+            self._records.setdefault(entry.key, []).append(entry.record)
+        self._charged += entry.cost_microdollars - (known.cost_microdollars if known else 0)
+        self._latest[entry.record] = entry
 
     def _append(self, *lines: LedgerLine, durable: bool) -> None:
         self._file.append("".join(canonical_json(line) + "\n" for line in lines), durable=durable)
         for line in lines:
             self._remember(line)
 
-    def _note(self, note: Literal["cut_line", "superseded"]) -> None:
-        self._file.append(canonical_json(LedgerNote(note=note, at=now())) + "\n", durable=True)
+    def _note(self, kind: Literal["cut_line", "superseded"]) -> None:
+        note = LedgerNote(note=kind, at=now())
+        self._file.append(canonical_json(note) + "\n", durable=True)
+        self._remember(note)
 
     def _response_path(self, key: str) -> Path:
         return self._root / "responses" / key[:2] / f"{key}.json"
@@ -229,7 +245,9 @@ class Ledger:
             expected = body_sha256 or content["line"]["body_sha256"]
             intact = content_hash(content["response"]) == expected
         except FileNotFoundError:
-            raise DamagedFile(f"{path}: the ledger of {self.unit} says that this response came back, but the file is missing. {repair}") from None
+            raise DamagedFile(
+                f"{path}: the ledger of {self.unit} says that this response came back, but the file is missing. {repair}"
+            ) from None
         except (ValueError, KeyError, TypeError) as error:
             raise DamagedFile(f"{path}: not a stored response ({error}). {repair}") from None
         if not intact:
@@ -245,30 +263,37 @@ def _next(line: LedgerLine, state: State, **changes: Any) -> LedgerLine:
 # ---------------------------------------------------------------- reading
 
 
-def read_ledger(path: Path) -> tuple[list[LedgerLine], list[LedgerNote]]:
-    """Read a ledger, also while another process writes it. A last line without an end is passed over, and so is a cut line that a note follows."""
-    rows = path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
-    lines: list[LedgerLine] = []
-    notes: list[LedgerNote] = []
-    for number, row in enumerate(rows, 1):
+def _parse(text: str, path: Path) -> tuple[list[LedgerLine | LedgerNote], bool]:
+    """The entries of a ledger, and whether it ends in a cut line. A cut line inside is excused by the note that follows it."""
+    entries: list[LedgerLine | LedgerNote] = []
+    cut: str | None = None  # why the last unreadable line is one
+    for number, row in enumerate(text.split("\n"), 1):
+        if not row:
+            continue
         try:
             value = json.loads(row)
-            if "note" in value:
-                notes.append(LedgerNote.model_validate(value))
-            else:
-                lines.append(LedgerLine.model_validate(value))
+            entry: LedgerLine | LedgerNote = LedgerNote.model_validate(value) if "note" in value else LedgerLine.model_validate(value)
         except (ValueError, TypeError) as error:
-            cut = number < len(rows) and '"cut_line"' in rows[number]
-            if not cut and number < len(rows):
-                raise DamagedFile(f"{path}, line {number}: not a ledger line ({error}). The file was changed after it was written; restore it from a backup.") from None
-    return lines, notes
+            cut = cut or f"line {number}: not a ledger line ({error})"
+            continue
+        if cut and not (isinstance(entry, LedgerNote) and entry.note == "cut_line"):
+            raise DamagedFile(f"{path}, {cut}. The file was changed after it was written; restore it from a backup.")
+        cut = None
+        entries.append(entry)
+    return entries, cut is not None
+
+
+def read_ledger(path: Path) -> list[LedgerLine]:
+    """Read the lines of a ledger in the order of writing, also while another process writes it."""
+    entries, _ = _parse(path.read_text(encoding="utf-8", errors="replace"), path)
+    return [entry for entry in entries if isinstance(entry, LedgerLine)]
 
 
 def read_requests(root: str | Path) -> Iterator[LedgerLine]:
     """The last line of every record of the store, ledger by ledger in the order of their paths."""
     for path in sorted(Path(root, "requests").rglob("ledger.jsonl")):
         latest: dict[str, LedgerLine] = {}
-        for line in read_ledger(path)[0]:
+        for line in read_ledger(path):
             latest[line.record] = line
         yield from latest.values()
 

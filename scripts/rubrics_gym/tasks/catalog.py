@@ -13,7 +13,11 @@ from rubrics_gym.records.tasks import Role, TaskKind, Thresholds
 from rubrics_gym.tasks.specs import PredictionSpec, QuestionSpec, ResultFileSpec, TableSpec, TaskSpec
 
 RESOURCES = Path(__file__).resolve().parents[3] / "resources" / "benchmarks"
-SPEC_OF_KIND = {TaskKind.QUESTION: QuestionSpec, TaskKind.RESULT_FILE: ResultFileSpec, TaskKind.PREDICTION: PredictionSpec}
+SPEC_OF_KIND: dict[TaskKind, type[QuestionSpec] | type[ResultFileSpec] | type[PredictionSpec]] = {
+    TaskKind.QUESTION: QuestionSpec,
+    TaskKind.RESULT_FILE: ResultFileSpec,
+    TaskKind.PREDICTION: PredictionSpec,
+}
 
 
 class CatalogError(ValueError):
@@ -84,7 +88,12 @@ def load_spec(benchmark: str, task: str) -> TaskSpec:
     specs = _specs(benchmark)
     if task not in specs:
         raise CatalogError(f"{RESOURCES / benchmark}_specs.yaml says nothing about task {task!r}")
-    return SPEC_OF_KIND[entry.kind].model_validate(specs[task])
+    spec = SPEC_OF_KIND[entry.kind].model_validate(specs[task])
+    used = spec.tables if isinstance(spec, ResultFileSpec) else (spec.table,)
+    if used != entry.tables:
+        # the hold-out filter reads the task table, so a table that it does not name would pass unseen
+        raise CatalogError(f"task {task!r} uses the tables {used}, but {RESOURCES / benchmark}.yaml lists {entry.tables}")
+    return spec
 
 
 def load_thresholds(benchmark: str, task: str) -> tuple[Thresholds | None, float]:
@@ -113,7 +122,8 @@ def task_fingerprint(benchmark: str, task: str) -> str:
 
 @functools.cache
 def _specs(name: str) -> dict[str, Any]:
-    return _read(f"{name}_specs.yaml")
+    specs: dict[str, Any] = _read(f"{name}_specs.yaml")
+    return specs
 
 
 @functools.cache
@@ -130,4 +140,4 @@ def _read(file: str) -> Any:
         raise CatalogError(f"{path} does not exist; benchmarks are {', '.join(known)}")
     # libyaml reads the table ten times faster than the Python parser, and the DAG is parsed often
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return yaml.load(path.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 - both are safe loaders
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=loader)

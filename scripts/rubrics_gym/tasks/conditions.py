@@ -21,7 +21,9 @@ WORDS = {
 
 def select(frame: pd.DataFrame, conditions: tuple[Condition, ...]) -> pd.DataFrame:
     """The rows that meet all conditions. A missing value meets none of them."""
-    keep = frame.notna().all(axis=1) | True
+    import pandas as pd
+
+    keep = pd.Series(True, index=frame.index)
     for column, operator, value in conditions:
         cells = frame[column]
         compared = {

@@ -13,19 +13,18 @@ class MetricWords(NamedTuple):
     words: str  # as the statement names it
     greater_is_better: bool
     prediction: Prediction  # what one predicted value must be
-    perfect: float
 
 
 METRICS: dict[str, MetricWords] = {
-    "root_mean_squared_error": MetricWords("root mean squared error (RMSE)", False, "number", 0.0),
-    "root_mean_squared_log_error": MetricWords("root mean squared logarithmic error (RMSLE)", False, "non_negative", 0.0),
-    "mean_absolute_error": MetricWords("mean absolute error (MAE)", False, "number", 0.0),
-    "accuracy": MetricWords("accuracy", True, "label", 1.0),
-    "balanced_accuracy": MetricWords("balanced accuracy", True, "label", 1.0),
-    "f1_macro": MetricWords("macro-averaged F1 score", True, "label", 1.0),
-    "quadratic_weighted_kappa": MetricWords("quadratic weighted kappa", True, "rating", 1.0),
-    "roc_auc": MetricWords("area under the ROC curve (ROC AUC)", True, "probability", 1.0),
-    "log_loss": MetricWords("log loss", False, "probability", 0.0),
+    "root_mean_squared_error": MetricWords("root mean squared error (RMSE)", False, "number"),
+    "root_mean_squared_log_error": MetricWords("root mean squared logarithmic error (RMSLE)", False, "non_negative"),
+    "mean_absolute_error": MetricWords("mean absolute error (MAE)", False, "number"),
+    "accuracy": MetricWords("accuracy", True, "label"),
+    "balanced_accuracy": MetricWords("balanced accuracy", True, "label"),
+    "f1_macro": MetricWords("macro-averaged F1 score", True, "label"),
+    "quadratic_weighted_kappa": MetricWords("quadratic weighted kappa", True, "rating"),
+    "roc_auc": MetricWords("area under the ROC curve (ROC AUC)", True, "probability"),
+    "log_loss": MetricWords("log loss", False, "probability"),
 }
 
 

@@ -15,8 +15,8 @@ Share = Annotated[float, Field(gt=0, lt=1)]
 
 
 class TableSpec(Record):
-    """A table inside an installed package, and how it is prepared, in this order: read, rename, where, drop_missing, recode, fields, distinct,
-    sample, thousands, percent, blank."""
+    """A table inside an installed package, and how it is prepared, in this order: rename, where, drop_missing, recode, fields, distinct,
+    sample, blank. `thousands` and `percent` say how a column is written to a file."""
 
     package: str
     path: str  # inside the package's folder
@@ -50,8 +50,8 @@ class Answer(Record):
 
     name: str
     statistic: Statistic
-    column: str | None = None
-    against: str | None = None  # correlation and regression: the other column; top_group: the grouping column
+    column: str = ""  # empty for a count of rows
+    against: str = ""  # correlation and regression: the other column; top_group: the grouping column
     where: tuple[Condition, ...] = ()
     decimals: int | None = None  # None: text, or a whole number
 
@@ -78,7 +78,7 @@ class Join(Record):
 
     step: Literal["join"]
     table: str
-    on: str
+    by: str
 
 
 class Derive(Record):

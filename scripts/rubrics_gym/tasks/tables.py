@@ -9,6 +9,7 @@ from __future__ import annotations
 import fnmatch
 import hashlib
 import importlib.util
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,7 +53,7 @@ def read_table(spec: TableSpec) -> pd.DataFrame:
         codes = {column: frame[column].astype(str) for column in frame.columns if isinstance(frame[column].dtype, pd.CategoricalDtype)}
         frame = frame.assign(**codes)
     elif path.suffix == ".json":
-        frame = pd.read_json(path, convert_dates=False)
+        frame = pd.DataFrame(json.loads(path.read_text(encoding="utf-8")))
     else:
         frame = pd.read_csv(
             path,

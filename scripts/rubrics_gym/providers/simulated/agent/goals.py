@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Column:
-    """A column as the agent knows it from the first rows that it looked at. `kind`: number, date, text or category."""
+    """A column as the agent knows it from the first rows that it looked at. `kind`: number, number_text (1,234 or 5%), date or category."""
 
     name: str
     kind: str
@@ -61,15 +61,25 @@ class PredictionGoal:
 
 
 @dataclass(frozen=True)
-class Value:
-    """One number or text to be worked out: code lines that end in an assignment to `variable`."""
+class Condition:
+    """`column` `operator` value; `value` is a Python literal."""
+
+    column: str
+    operator: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One value that a question asks for: a statistic over the rows that meet all conditions."""
 
     name: str
-    variable: str
-    code: str
-    decimals: int | None
-    imports: tuple[str, ...] = ()
-    tables: tuple[str, ...] = ()
+    statistic: str
+    column: str | None = None
+    against: str | None = None  # the other column of a correlation or a line; the grouping column of a top group
+    where: tuple[Condition, ...] = ()
+    decimals: int | None = None
+    lowest: bool = False  # top group: the lowest instead of the highest
 
 
 @dataclass(frozen=True)
@@ -78,20 +88,35 @@ class QuestionGoal:
 
     tables: tuple[Table, ...]
     deliverable: str
-    values: tuple[Value, ...]
+    measures: tuple[Measure, ...]
     competition: bool = False
 
 
 @dataclass(frozen=True)
+class Step:
+    """One step of a pipeline over tables. Which fields are filled depends on `kind` (see analysis.py)."""
+
+    kind: str
+    columns: tuple[str, ...] = ()
+    where: tuple[Condition, ...] = ()
+    new: str | None = None
+    operator: str | None = None
+    right: str | None = None  # a column in double quotes, or a number
+    table: str | None = None
+    measures: tuple[tuple[str, str, str | None], ...] = ()  # new column, statistic, source column
+    descending: tuple[bool, ...] = ()
+    rows: int | None = None
+
+
+@dataclass(frozen=True)
 class ResultGoal:
-    """Make one table out of the given files. `code` ends in an assignment to `result`; `columns` are its columns in order."""
+    """Make one table out of the given files, by steps that start from the first."""
 
     tables: tuple[Table, ...]
     deliverable: str
-    code: str
+    steps: tuple[Step, ...]
     columns: tuple[str, ...]
     decimals: int | None = None
-    imports: tuple[str, ...] = ()
     competition: bool = False
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rubrics_gym.providers.simulated.agent.dice import Dice
 from rubrics_gym.providers.simulated.agent.goals import PredictionGoal
@@ -89,14 +89,14 @@ def repr_(text: str) -> str:
 
 
 def _features(goal: PredictionGoal, names: Names, dice: Dice) -> Part:
-    """Dates become numbers; the rest is left alone."""
-    dates = [column.name for column in goal.features if column.kind == "date"]
-    if not dates:
-        return Part("features", "")
+    """Dates become numbers, and so do numbers that are written as text; the rest is left alone."""
     column = dice.pick("loop", ["column", "col", "c"])
-    listed = ", ".join(repr_(name) for name in dates)
     frame = dice.pick("frame", ["frame", "part", "table"])
-    text = f"""# calendar features instead of raw date strings
+    blocks = []
+    dates = [item.name for item in goal.features if item.kind == "date"]
+    if dates:
+        listed = ", ".join(repr_(name) for name in dates)
+        blocks.append(f"""# calendar features instead of raw date strings
 def add_calendar({frame}):
     {frame} = {frame}.copy()
     for {column} in [{listed}]:
@@ -104,19 +104,30 @@ def add_calendar({frame}):
         {frame}[{column} + "_ordinal"] = (when - pd.Timestamp("1970-01-01")).dt.days
         {frame}[{column} + "_year"] = when.dt.year
         {frame}[{column} + "_month"] = when.dt.month
-        {frame}[{column} + "_weekday"] = when.dt.dayofweek
         {frame}[{column} + "_day"] = when.dt.dayofyear
     return {frame}.drop(columns=[{listed}])
 
 
-{names.X}, {names.X_test} = add_calendar({names.X}), add_calendar({names.X_test})"""
-    return Part("features", text, ("import pandas as pd",))
+{names.X}, {names.X_test} = add_calendar({names.X}), add_calendar({names.X_test})""")
+    written = [item.name for item in goal.features if item.kind == "number_text"]
+    if written:
+        listed = ", ".join(repr_(name) for name in written)
+        blocks.append(f"""# numbers that are written as text, with separators or a percent sign
+def to_number(cells):
+    return pd.to_numeric(cells.astype("string").str.replace(r"[,%\\s]", "", regex=True)).astype("float64")
+
+
+{names.X}, {names.X_test} = {names.X}.copy(), {names.X_test}.copy()
+for {column} in [{listed}]:
+    {names.X}[{column}] = to_number({names.X}[{column}])
+    {names.X_test}[{column}] = to_number({names.X_test}[{column}])""")
+    return Part("features", "\n\n".join(blocks), ("import pandas as pd",) if blocks else ())
 
 
 def _preprocess(goal: PredictionGoal, names: Names, dice: Dice) -> Part:
     strategy = dice.pick("strategy", ["median", "mean", "median"])
     numeric, categorical = dice.pick("columns", [("numeric", "categorical"), ("num_cols", "cat_cols"), ("num", "cat")])
-    n_rare = dice.pick("rare", [2, 3, 5])
+    most = dice.pick("most", [10, 12, 15])
     how = dice.pick("selector", [0, 1])
     if how:
         columns = f'{numeric} = {names.X}.select_dtypes("number").columns.tolist()\n{categorical} = [c for c in {names.X}.columns if c not in {numeric}]'
@@ -125,7 +136,7 @@ def _preprocess(goal: PredictionGoal, names: Names, dice: Dice) -> Part:
     text = f"""{columns}
 preprocess = ColumnTransformer([
     ("num", make_pipeline(SimpleImputer(strategy="{strategy}"), StandardScaler()), {numeric}),
-    ("cat", make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore", min_frequency={n_rare}, sparse_output=False)), {categorical}),
+    ("cat", make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore", max_categories={most}, sparse_output=False)), {categorical}),
 ])"""
     return Part(
         "preprocess",
@@ -142,28 +153,32 @@ preprocess = ColumnTransformer([
 
 def _candidates(goal: PredictionGoal, names: Names, dice: Dice) -> list[tuple[str, str, str]]:
     """(name, constructor, import) of the models that are compared: linear, forest, boosting."""
-    rate = dice.pick("rate", [0.04, 0.05, 0.06])
-    rounds = dice.pick("rounds", [120, 140, 160])
-    trees = dice.pick("trees", [120, 150, 180]) if goal.rows and goal.rows < 2500 else dice.pick("fewer", [50, 60, 80])
+    rate = dice.pick("rate", [0.1, 0.12])
+    rounds = dice.pick("rounds", [35, 40, 45])
+    trees = dice.pick("trees", [40, 50, 60]) if goal.rows and goal.rows < 1000 else dice.pick("fewer", [25, 30])
     leaf = dice.pick("leaf", [2, 3, 4])
     s = names.seed
+    if goal.metric == "qwk":  # ordered classes: regression, rounded to the scale
+        goal = replace(goal, output="number")
     if goal.is_classification:
         C = dice.pick("C", [0.3, 0.5, 1.0])
+        even = ', class_weight="balanced"' if goal.metric in EVEN_CLASSES else ""
         return [
-            ("logistic", f"LogisticRegression(C={C}, max_iter=2000)", "from sklearn.linear_model import LogisticRegression"),
-            ("forest", f"RandomForestClassifier(n_estimators={trees}, min_samples_leaf={leaf}, random_state={s})", "from sklearn.ensemble import RandomForestClassifier"),
-            ("boosting", f"HistGradientBoostingClassifier(learning_rate={rate}, max_iter={rounds}, max_leaf_nodes=15, random_state={s})", "from sklearn.ensemble import HistGradientBoostingClassifier"),
+            ("logistic", f"LogisticRegression(C={C}, max_iter=2000{even})", "from sklearn.linear_model import LogisticRegression"),
+            ("forest", f"RandomForestClassifier(n_estimators={trees}, min_samples_leaf={leaf}{even}, random_state={s})", "from sklearn.ensemble import RandomForestClassifier"),
+            ("boosting", f"HistGradientBoostingClassifier(learning_rate={rate}, max_iter={rounds}, max_leaf_nodes=10{even}, random_state={s})", "from sklearn.ensemble import HistGradientBoostingClassifier"),
         ]
     alpha = dice.pick("alpha", [1.0, 3.0, 5.0])
     loss = ', loss="absolute_error"' if goal.metric in {"mae", "mape", "medae"} else ""
     return [
         ("ridge", f"Ridge(alpha={alpha})", "from sklearn.linear_model import Ridge"),
-        ("forest", f"RandomForestRegressor(n_estimators={trees}, min_samples_leaf={leaf}, random_state={s})", "from sklearn.ensemble import RandomForestRegressor"),
-        ("boosting", f"HistGradientBoostingRegressor(learning_rate={rate}, max_iter={rounds}, max_leaf_nodes=15{loss}, random_state={s})", "from sklearn.ensemble import HistGradientBoostingRegressor"),
+        ("forest", f"RandomForestRegressor(n_estimators={trees}, min_samples_leaf={leaf}, max_features=0.5, random_state={s})", "from sklearn.ensemble import RandomForestRegressor"),
+        ("boosting", f"HistGradientBoostingRegressor(learning_rate={rate}, max_iter={rounds}, max_leaf_nodes=10{loss}, random_state={s})", "from sklearn.ensemble import HistGradientBoostingRegressor"),
     ]
 
 
 LOG_TARGET = {"rmsle", "msle"}
+EVEN_CLASSES = {"balanced_accuracy", "f1_macro"}
 
 
 def _models(goal: PredictionGoal, names: Names, dice: Dice) -> Part:
@@ -189,7 +204,8 @@ def _scorer(goal: PredictionGoal) -> tuple[str, tuple[str, ...]]:
         "mape": "neg_mean_absolute_percentage_error", "r2": "r2", "spearman": "r2", "pinball": "neg_mean_absolute_error",
     }  # fmt: skip
     if goal.metric == "qwk":
-        return 'make_scorer(cohen_kappa_score, weights="quadratic")', ("from sklearn.metrics import cohen_kappa_score, make_scorer",)
+        rounded = 'make_scorer(lambda t, p: cohen_kappa_score(t, np.clip(np.rint(p), t.min(), t.max()).astype(int), weights="quadratic"))'
+        return rounded, ("import numpy as np", "from sklearn.metrics import cohen_kappa_score, make_scorer")
     if goal.metric == "mcc":
         return "make_scorer(matthews_corrcoef)", ("from sklearn.metrics import make_scorer, matthews_corrcoef",)
     if goal.metric == "f1" and goal.positive not in (None, "1"):
@@ -199,11 +215,15 @@ def _scorer(goal: PredictionGoal) -> tuple[str, tuple[str, ...]]:
 
 def _validate(goal: PredictionGoal, names: Names, dice: Dice) -> Part:
     scorer, imports = _scorer(goal)
-    folds = 3 if not goal.rows or goal.rows > 1500 else dice.pick("folds", [3, 4])
-    splitter = "StratifiedKFold" if goal.is_classification else "KFold"
+    if goal.rows and goal.rows < 1000:
+        splitter = "StratifiedKFold" if goal.is_classification else "KFold"
+        cut = f"{splitter}(n_splits=3, shuffle=True, random_state={names.seed})"
+    else:  # enough rows for one held-out part
+        splitter = "StratifiedShuffleSplit" if goal.is_classification else "ShuffleSplit"
+        cut = f"{splitter}(n_splits=1, test_size={dice.pick('size', [0.25, 0.3])}, random_state={names.seed})"
     score, name = dice.pick("words", [("score", "name"), ("cv_score", "label"), ("value", "key")])
-    text = f"""# compare the candidates on held-out folds with the metric of the task
-cv = {splitter}(n_splits={folds}, shuffle=True, random_state={names.seed})
+    text = f"""# compare the candidates on held-out rows with the metric of the task
+cv = {cut}
 scores = {{}}
 for {name}, pipeline in {names.models}.items():
     {score} = cross_val_score(pipeline, {names.X}, {names.y}, cv=cv, scoring={scorer}).mean()
@@ -223,6 +243,9 @@ def _predict(goal: PredictionGoal, names: Names, dice: Dice) -> Part:
     else:
         text = fit + f"{names.pred} = {names.best}.predict({names.X_test})"
     imports: tuple[str, ...] = ()
+    if goal.metric == "qwk":
+        text += f"\n{names.pred} = np.clip(np.rint({names.pred}), {names.y}.min(), {names.y}.max()).astype(int)"
+        imports = ("import numpy as np",)
     if goal.metric in LOG_TARGET:
         text += f"\n{names.pred} = np.clip({names.pred}, 0, None)"
         imports = ("import numpy as np",)

@@ -54,13 +54,21 @@ class Program:
         return tuple(part.name for part in self.parts if re.search(pattern, "\n".join((*part.imports, part.text))))
 
 
+_STANDARD = ("import csv", "import itertools", "import json", "import math", "import os", "import time", "import warnings", "from pathlib import Path")
+
+
 def _import_block(parts: tuple[Part, ...]) -> list[str]:
+    """Import lines as a person sorts them: the standard library, then plain imports, then from-imports with names of one module together."""
     lines = {line for part in parts for line in part.imports}
-    standard = {"import warnings", "from pathlib import Path", "import os", "import csv", "import math", "import itertools", "import time", "import json", "from collections import Counter"}
-    groups = (sorted(lines & standard), sorted(line for line in lines - standard if line.startswith("import ")), sorted(line for line in lines - standard if line.startswith("from ")))
-    first, second, third = groups
-    block = [*first, *([""] if first and (second or third) else []), *second, *third]
-    return block
+    names: dict[str, set[str]] = {}
+    for line in lines:
+        if found := re.fullmatch(r"from (\S+) import (.+)", line):
+            names.setdefault(found.group(1), set()).update(found.group(2).split(", "))
+    joined = [f"from {module} import {', '.join(sorted(items))}" for module, items in sorted(names.items())]
+    plain = sorted(line for line in lines if line.startswith("import "))
+    first = [line for line in (*plain, *joined) if line in _STANDARD]
+    second = [line for line in (*plain, *joined) if line not in _STANDARD]
+    return [*first, *([""] if first and second else []), *second]
 
 
 def _lay_out(program: Program) -> tuple[str, dict[str, tuple[int, int]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass, field
 
@@ -10,8 +11,8 @@ from rubrics_gym.models.request import Request
 _OPENING = re.compile(r"^<([a-z_]+)>$")
 _TABLE = re.compile(r"^\W*(?P<path>\S+\.\w+)\W.*?(?P<rows>[\d,]+) rows", re.IGNORECASE)
 _COLUMN = re.compile(
-    r"^\s*[-*]?\s*(?P<name>\S.*?)\s*[:|]\s*(?P<kind>(?:u?int|float|bool|object|str|string|category|datetime|text|number|integer|date)\w*)"
-    r"(?P<rest>.*)$",
+    r"^\s*[-*]?\s*(?P<name>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\S.*?)\s*[:|]\s*"
+    r"(?P<kind>(?:u?int|float|bool|object|str|string|category|datetime|text|number|integer|date|empty)\w*)(?P<rest>.*)$",
     re.IGNORECASE,
 )
 _TEXT_KINDS = ("object", "str", "string", "category", "text")
@@ -140,7 +141,14 @@ def _tables(text: str) -> tuple[Table, ...]:
         if heading := _TABLE.match(line):
             tables.append((heading["path"].strip("`'\":"), int(heading["rows"].replace(",", "")), []))
         elif tables and (column := _COLUMN.match(line)):
-            missing = re.search(r"([\d,]+) missing|missing[:= ]+([\d,]+)", column["rest"])
-            count = int((missing.group(1) or missing.group(2)).replace(",", "")) if missing else 0
-            tables[-1][2].append(Column(column["name"].strip("`'\""), column["kind"], count))
+            tables[-1][2].append(_column(column))
     return tuple(Table(path, rows, tuple(columns)) for path, rows, columns in tables)
+
+
+def _column(match: re.Match[str]) -> Column:
+    name, rest = match["name"], match["rest"]
+    if name[0] in "'\"":
+        name = ast.literal_eval(name)
+    missing = re.search(r"([\d,]+) missing|missing[:= ]+([\d,]+)", rest)
+    count = int((missing.group(1) or missing.group(2)).replace(",", "")) if missing else 0
+    return Column(name, "text" if "no number" in rest else match["kind"], count)

@@ -1,0 +1,79 @@
+"use strict";
+// Sorting: a click on a column head sorts its table, numbers as numbers, empty cells last, a total row always at the end.
+for (const button of document.querySelectorAll("thead button")) {
+  button.addEventListener("click", () => {
+    const head = button.parentElement, table = head.closest("table"), body = table.tBodies[0];
+    const place = [...head.parentElement.children].indexOf(head);
+    const direction = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;
+    for (const other of head.parentElement.children) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", direction === 1 ? "ascending" : "descending");
+    const key = (row) => row.children[place].dataset.sort;
+    const order = (a, b) => {
+      const [x, y] = [key(a), key(b)];
+      if (a.classList.contains("total") !== b.classList.contains("total")) return a.classList.contains("total") ? 1 : -1;
+      if ((x === "") !== (y === "")) return x === "" ? 1 : -1;
+      const numbers = x !== "" && !isNaN(x) && !isNaN(y);
+      return direction * (numbers ? Number(x) - Number(y) : x.localeCompare(y));
+    };
+    body.append(...[...body.rows].sort(order));
+  });
+}
+
+// Filtering: every word must occur. The text of each item is read once; the page is touched once per frame.
+const matcher = (query) => {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  return (text) => words.every((word) => text.includes(word));
+};
+const texts = new WeakMap();
+const textOf = (element) => {
+  if (!texts.has(element)) texts.set(element, element.textContent.toLowerCase());
+  return texts.get(element);
+};
+const onInput = (input, apply) => {
+  let frame = 0;
+  input.addEventListener("input", () => {
+    cancelAnimationFrame(frame);
+    frame = requestAnimationFrame(() => apply(input.value));
+  });
+};
+for (const input of document.querySelectorAll("[data-filter-table]")) {
+  const rows = [...input.closest(".table").querySelectorAll("tbody tr")];
+  onInput(input, (query) => {
+    const matches = matcher(query);
+    for (const row of rows) row.hidden = !matches(textOf(row));
+  });
+}
+const rubricFilter = document.getElementById("rubric-filter");
+if (rubricFilter) {
+  const status = document.getElementById("rubric-count"), help = status.textContent;
+  const libraries = [...document.querySelectorAll(".library")].map((library) => ({
+    library, hits: library.querySelector(".hits"), rubrics: [...library.querySelectorAll(".rubric")],
+  }));
+  onInput(rubricFilter, (query) => {
+    const matches = matcher(query);
+    let total = 0, all = 0;
+    for (const { library, hits, rubrics } of libraries) {
+      let shown = 0;
+      for (const rubric of rubrics) {
+        const match = matches(textOf(rubric));
+        if (rubric.hidden === match) rubric.hidden = !match;
+        shown += match;
+      }
+      hits.textContent = query.trim() ? `${shown} of ` : "";
+      total += shown;
+      all += rubrics.length;
+    }
+    status.textContent = query.trim() ? `${total} of ${all} rubrics match.` : help;
+  });
+}
+
+// The section in view is marked in the navigation.
+const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]));
+const seen = new IntersectionObserver((entries) => {
+  for (const entry of entries) {
+    if (!entry.isIntersecting) continue;
+    for (const link of links.values()) link.removeAttribute("aria-current");
+    links.get(entry.target.id)?.setAttribute("aria-current", "true");
+  }
+}, { rootMargin: "-15% 0px -75% 0px" });
+for (const section of document.querySelectorAll("main > section")) seen.observe(section);

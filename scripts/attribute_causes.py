@@ -1,0 +1,41 @@
+"""Ask the reviewer for the one cause of every attempt of a collection that ended wrong."""
+
+from rubrics_gym.failures.causes import Reviewer, evidence
+from rubrics_gym.failures.taxonomy import load_taxonomy
+from rubrics_gym.harness.recorder import read_trajectory
+from rubrics_gym.models.prompts import load_prompt
+from rubrics_gym.providers.opening import open_client
+from rubrics_gym.records.archives import read_archive
+from rubrics_gym.records.columns import read_columns, write_records
+from rubrics_gym.records.failures import Cause, FailureEvent
+from rubrics_gym.records.files import read_json
+from rubrics_gym.records.grades import Grade
+from rubrics_gym.records.trajectory import FinalEvent
+from rubrics_gym.settings.job import job
+from rubrics_gym.settings.places import store_folder
+from rubrics_gym.settings.slices import Reader
+from rubrics_gym.store.serving import copy_ledger
+
+with job(snakemake, Reader) as (settings, log):
+    unit = f"attribute/{snakemake.wildcards.collection}"
+    failures = read_columns(snakemake.input.events, FailureEvent)
+    reviewer = Reviewer(settings.model, load_prompt(snakemake.input.prompt), load_taxonomy(snakemake.input.taxonomy), settings.seed)
+    finals = list(snakemake.input.finals) or [None] * len(snakemake.input.trajectories)
+    causes = []
+    with open_client(settings.model, "reviewer", settings.simulation, unit, snakemake.input.prices) as client:
+        for trajectory, archive, grade_file, final in zip(
+            snakemake.input.trajectories, snakemake.input.artifacts, snakemake.input.grades, finals, strict=True
+        ):
+            grade = Grade.model_validate(read_json(grade_file))
+            if not grade.ended_wrong:
+                continue
+            events = read_trajectory(trajectory)
+            if final is not None:
+                events.append(FinalEvent.model_validate(read_json(final)))
+            start = events[0]
+            deliverable = read_archive(archive).get(start.deliverable, b"").decode(errors="replace")
+            on_the_way = [failure for failure in failures if failure.unit == start.unit]
+            causes.append(reviewer.cause(evidence(events, grade, deliverable, on_the_way), client))
+    write_records(snakemake.output.causes, causes, Cause)
+    copy_ledger(store_folder(), [unit], snakemake.output.requests)
+    log.info("%d attempts ended wrong, %d without a cause", len(causes), sum(cause.category is None for cause in causes))

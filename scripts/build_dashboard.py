@@ -1,0 +1,44 @@
+"""The dashboard: tables, figures and libraries in one self-contained page."""
+
+import subprocess
+from importlib.metadata import version
+from pathlib import Path
+
+from rubrics_gym.records.files import read_json, read_records, write_text
+from rubrics_gym.records.rubrics import LibraryManifest, Rubric
+from rubrics_gym.report.dashboard import build_dashboard
+from rubrics_gym.report.writing import read_table
+from rubrics_gym.settings.job import job
+from rubrics_gym.settings.slices import BuildDashboard
+
+PACKAGES = ("snakemake", "numpy", "pandas", "scipy", "scikit-learn", "onnxruntime")
+
+
+def commit() -> str:
+    """The commit that the page was made from, marked when files differ from it; empty outside a checkout."""
+    found = subprocess.run(["git", "describe", "--always", "--dirty", "--abbrev=12"], capture_output=True, text=True, check=False)
+    return found.stdout.strip()
+
+
+with job(snakemake, BuildDashboard) as (settings, log):
+    tables = {Path(path).stem: read_table(path) for path in snakemake.input.tables}
+    libraries = [
+        (LibraryManifest.model_validate(read_json(manifest)), read_records(rubrics, Rubric))
+        for manifest, rubrics in zip(snakemake.input.manifests, snakemake.input.rubrics, strict=True)
+    ]
+    figures = {path.stem: path.read_text(encoding="utf-8") for path in sorted(Path(snakemake.input.figures).glob("*.svg"))}
+    attempts = tables["attempts"]
+    provenance = settings.model_dump(mode="json") | {
+        "commit": commit(),
+        "config": Path(snakemake.params.run_config).read_text(encoding="utf-8"),
+        "versions": {name: version(name) for name in PACKAGES},
+        "counts": {
+            "tasks": len(tables["pool"]),
+            "attempts": len(attempts),
+            "lost attempts": sum(row["state"] == "lost" for row in attempts),
+            "requests": next((row["reserved"] for row in tables["requests"] if row["stage"] == "total"), "0"),
+        },
+        "built": "",
+    }
+    write_text(snakemake.output.dashboard, build_dashboard(provenance, tables, figures, libraries))
+    log.info("%d tables, %d figures, %d libraries", len(tables), len(figures), len(libraries))

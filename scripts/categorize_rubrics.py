@@ -1,0 +1,36 @@
+"""Ask the classifier for the category of every rubric of a mined library, and write the library's manifest."""
+
+from rubrics_gym.failures.categories import Classifier
+from rubrics_gym.failures.taxonomy import load_taxonomy
+from rubrics_gym.models.prompts import load_prompt
+from rubrics_gym.providers.opening import open_client
+from rubrics_gym.records.files import read_json, read_records, write_json, write_json_lines
+from rubrics_gym.records.rubrics import LibraryManifest, Rubric
+from rubrics_gym.settings.job import job
+from rubrics_gym.settings.places import store_folder
+from rubrics_gym.settings.slices import DescribeLibrary
+from rubrics_gym.store.serving import copy_ledger
+
+with job(snakemake, DescribeLibrary) as (settings, log):
+    unit = f"classify/{settings.library}"
+    merged = read_records(snakemake.input.merged, Rubric)
+    classifier = Classifier(settings.model, load_prompt(snakemake.input.prompt), load_taxonomy(snakemake.input.taxonomy), settings.seed)
+    with open_client(settings.model, "classifier", settings.simulation, unit, snakemake.input.prices) as client:
+        answers = [classifier.rubric(rubric, client) for rubric in merged]
+    rubrics = [
+        rubric.model_copy(update={"category": answer.category, "runtime_type": answer.runtime_type})
+        for rubric, answer in zip(merged, answers, strict=True)
+    ]
+    manifest = LibraryManifest(
+        library=settings.library,
+        recipe=settings.recipe.model_dump(mode="json"),
+        candidates=len(read_records(snakemake.input.candidates, Rubric)),
+        rubrics=len(rubrics),
+        rejected=read_json(snakemake.input.rejected),
+        unclassified=sum(rubric.category is None for rubric in rubrics),
+        simulated=settings.simulation is not None,
+    )
+    write_json_lines(snakemake.output.rubrics, rubrics)
+    write_json(snakemake.output.manifest, manifest)
+    copy_ledger(store_folder(), [unit], snakemake.output.requests)
+    log.info("%d rubrics, %d without a category", len(rubrics), manifest.unclassified)

@@ -1,0 +1,58 @@
+"""One rollout of the agent on a pool task: served from the store when it was made before, else made there and copied here."""
+
+from rubrics_gym.harness.attempts import WorkPlace, agent_seed, record_attempt
+from rubrics_gym.harness.episode import PROTOCOL, Attempt
+from rubrics_gym.models.prompts import load_prompt
+from rubrics_gym.providers.opening import open_client
+from rubrics_gym.records.files import append_json_line
+from rubrics_gym.settings.code import digest
+from rubrics_gym.settings.job import job
+from rubrics_gym.settings.places import store_folder
+from rubrics_gym.settings.slices import CollectRollout
+from rubrics_gym.settings.study import Arm, CodeRuns
+from rubrics_gym.store.attempts import AttemptStore
+from rubrics_gym.store.serving import copy_ledger, deliver, obtain, work_key, write_attempts
+
+with job(snakemake, CollectRollout) as (settings, log):
+    w = snakemake.wildcards
+    unit = f"rollouts/{w.collection}/{w.benchmark}/{w.task}/{w.attempt}"
+    asked = {name: snakemake.input[name] for name in ("public", "prompt", "feedback")}
+    code = digest(snakemake.params.code)
+    store = AttemptStore(store_folder())
+
+    def make(attempt):
+        def plan(line):
+            append_json_line(attempt.folder / "plan.jsonl", line)
+
+        (attempt.folder / "plan.jsonl").touch()
+        given = {"plan": plan} if settings.simulation else {}
+        with (
+            WorkPlace(snakemake.input.public) as place,
+            open_client(
+                settings.agent, "agent", settings.simulation, unit, snakemake.input.prices, settings.limits.cost_usd, **given
+            ) as client,
+        ):
+            what = Attempt(
+                unit=unit,
+                number=attempt.number,
+                task=place.task,
+                arm_name="execute",
+                arm=Arm(code_runs=CodeRuns.EXECUTE),
+                limits=settings.limits,
+                model=settings.agent,
+                seed=agent_seed(settings.seed, w.collection, w.task, w.attempt),
+                code=code,
+                lost_attempts=tuple(lost.name for lost in store.lost(unit, key)),
+            )
+            prompts = load_prompt(snakemake.input.prompt), load_prompt(snakemake.input.feedback)
+            end = record_attempt(what, client, None, settings.sandbox, place, attempt.folder, *prompts)
+            log.info("ended: %s after %d steps", end.reason, end.steps)
+
+    key = work_key(settings, asked, PROTOCOL)
+    attempt, made = obtain(store, unit, key, code, make)
+    log.info("%s attempt %s", "made" if made else "served from the store:", attempt.name)
+    deliver(attempt, {"trajectory.jsonl": snakemake.output.trajectory, "artifacts.tar.gz": snakemake.output.artifacts})
+    if snakemake.output.get("plan"):
+        deliver(attempt, {"plan.jsonl": snakemake.output.plan})
+    copy_ledger(store_folder(), [unit], snakemake.output.requests)
+    write_attempts(store, unit, snakemake.output.attempts)

@@ -1,0 +1,22 @@
+"""Grade what the run of final.py wrote. Of all scripts only the two graders open a private bundle."""
+
+import tempfile
+from pathlib import Path
+
+from rubrics_gym.grading.packaged import grade
+from rubrics_gym.harness.outcomes import final_outcome
+from rubrics_gym.harness.recorder import read_trajectory
+from rubrics_gym.records.archives import unpack_archive
+from rubrics_gym.records.files import read_json, write_json
+from rubrics_gym.records.trajectory import FinalEvent
+from rubrics_gym.settings.job import job
+from rubrics_gym.settings.slices import Nothing
+
+with job(snakemake, Nothing) as (settings, log), tempfile.TemporaryDirectory() as folder:
+    events = read_trajectory(snakemake.input.trajectory)
+    final = FinalEvent.model_validate(read_json(snakemake.input.final))
+    unpack_archive(snakemake.input.artifacts, folder)
+    deliverable = Path(folder) / events[0].deliverable
+    graded = grade(snakemake.input.private, deliverable if deliverable.exists() else None, final_outcome(events, final))
+    write_json(snakemake.output.grade, graded)
+    log.info("%s %s: %s, score %s %s", graded.benchmark, graded.task, graded.outcome, graded.score, graded.reason)

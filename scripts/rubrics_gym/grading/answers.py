@@ -1,0 +1,30 @@
+"""Grading of questions: closed-form answers, by the rule of InfiAgent-DABench (eval_closed_form.py)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from rubrics_gym.grading.submissions import InvalidSubmission, as_number, read_text
+
+ANSWER = re.compile(r"@(\w+)\[(.*?)\]")
+
+
+def correct_share(deliverable: Path, truth: dict[str, str], tolerance: float) -> float:
+    """Share of the sub-answers that are right: equal as text, or as numbers within `tolerance`. The last answer of a name counts.
+
+    InvalidSubmission when the file answers none of the names that were asked.
+    """
+    given = dict(ANSWER.findall(read_text(deliverable)))
+    if not given.keys() & truth.keys():
+        raise InvalidSubmission(f"{deliverable.name} holds no line such as @{next(iter(truth))}[value]")
+    return sum(_right(given.get(name), value, tolerance) for name, value in truth.items()) / len(truth)
+
+
+def _right(given: str | None, truth: str, tolerance: float) -> bool:
+    if given is None:
+        return False
+    if given == truth:
+        return True
+    number, expected = as_number(given), as_number(truth)
+    return number is not None and expected is not None and abs(number - expected) < tolerance

@@ -1,0 +1,69 @@
+"""Reading what an agent handed in. Whatever is wrong with it is the agent's doing and has a reason; nothing here raises anything else."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from pathlib import Path
+
+MAX_BYTES = 20_000_000
+
+
+class InvalidSubmission(ValueError):
+    """The deliverable breaks a rule of the statement; the message says which, for people."""
+
+
+def read_text(path: Path) -> str:
+    """The text of a deliverable. Links are refused: they could point at files that only the grader may read."""
+    if path.is_symlink() or not path.is_file():
+        raise InvalidSubmission(f"{path.name} is not a regular file")
+    size = path.stat().st_size
+    if size > MAX_BYTES:
+        raise InvalidSubmission(f"{path.name} has {size:,} bytes; at most {MAX_BYTES:,} are read")
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidSubmission(f"{path.name} is not UTF-8 text") from None
+
+
+def read_csv(path: Path, columns: list[str]) -> list[dict[str, str]]:
+    """The rows of a CSV deliverable that must have exactly these columns, in any order."""
+    try:
+        lines = [line for line in csv.reader(io.StringIO(read_text(path)), strict=True) if line]
+    except csv.Error as error:
+        raise InvalidSubmission(f"{path.name} is not readable as CSV: {error}") from None
+    if not lines:
+        raise InvalidSubmission(f"{path.name} is empty")
+    header = [name.strip() for name in lines[0]]
+    if sorted(header) != sorted(columns):
+        raise InvalidSubmission(f"{path.name} has the columns {_listed(header)}; expected {_listed(columns)}")
+    for number, line in enumerate(lines[1:], 1):
+        if len(line) != len(header):
+            raise InvalidSubmission(f"row {number} of {path.name} has {len(line)} cells; the header has {len(header)}")
+    return [dict(zip(header, (cell.strip() for cell in line), strict=True)) for line in lines[1:]]
+
+
+def read_own_csv(content: bytes) -> list[dict[str, str]]:
+    """The rows of a CSV file that this project wrote."""
+    return list(csv.DictReader(io.StringIO(content.decode())))
+
+
+def as_number(text: str) -> float | None:
+    """The finite number that a cell holds, or None."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def same_key(text: str) -> str:
+    """One spelling of an id or a label: a whole number written as a float (12.0) is the same as 12."""
+    value = as_number(text)
+    return str(int(value)) if value is not None and value == int(value) else text
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:12])
+    return shown if len(names) <= 12 else f"{shown}, … ({len(names)} in all)"

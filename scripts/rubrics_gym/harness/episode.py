@@ -1,0 +1,241 @@
+"""The episode: a model turn, its commands, what the agent is shown, the record; again until it submits or a limit ends it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rubrics_gym.harness.conversation import ContextFull, fitted
+from rubrics_gym.harness.execution import Commands, Judge
+from rubrics_gym.harness.recorder import Recorder
+from rubrics_gym.harness.sandbox import DiskReserve, Sandbox, SandboxDied
+from rubrics_gym.harness.world import regular_files
+from rubrics_gym.models.client import Answer, Client
+from rubrics_gym.models.prompts import Prompt
+from rubrics_gym.models.request import Message, ProviderError, Request, Tool, ToolCall, ToolResult
+from rubrics_gym.records.outcomes import Outcome
+from rubrics_gym.records.tasks import Task
+from rubrics_gym.records.trajectory import EndEvent, MessageEvent, StartEvent, ToolCallRecord
+from rubrics_gym.settings.study import Arm, Limits, ModelSettings
+
+PROTOCOL = "rubrics-gym/harness/1"
+BASH = Tool(
+    name="bash",
+    description="Run a command line in /workspace and read its output. The command `submit` hands in.",
+    parameters={"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"], "additionalProperties": False},
+)
+_MALFORMED_TURNS = 3  # so many in a row end the episode
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What an attempt is: the unit of work, the task, the policy, the limits and where its chances come from."""
+
+    unit: str
+    number: int  # 1-based try at this unit
+    task: Task
+    arm_name: str
+    arm: Arm
+    limits: Limits
+    model: ModelSettings
+    seed: int
+    code: str  # fingerprint of the code that makes it
+    lost_attempts: tuple[str, ...] = ()
+
+
+class _Ended(Exception):
+    """The episode is over: `reason` for the record, `outcome` when no grader needs to be asked."""
+
+    def __init__(self, reason: str, outcome: Outcome | None = None):
+        super().__init__(reason)
+        self.reason = reason
+        self.outcome = outcome
+
+
+def run_episode(
+    attempt: Attempt,
+    client: Client,
+    judge: Judge | None,
+    sandbox: Sandbox,
+    recorder: Recorder,
+    agent_prompt: Prompt,
+    feedback: Prompt,
+    outputs: Path | None = None,
+) -> EndEvent:
+    """Run one attempt to its end and record all of it; `outputs` is a folder for the full outputs of its commands.
+
+    Whatever ends the attempt, the agent's doing or a loss, is an end event; only a failure to record raises.
+    """
+    episode = _Episode(attempt, client, judge, sandbox, recorder, agent_prompt, feedback, outputs)
+    try:
+        episode.start()
+        while True:
+            episode.turn()
+    except _Ended as end:
+        return episode.finish(end.reason, end.outcome)
+    except SandboxDied:
+        return episode.finish("sandbox_died", Outcome.SANDBOX_DIED)
+    except DiskReserve:
+        return episode.finish("disk_reserve", Outcome.DISK_RESERVE)
+
+
+@dataclass
+class _Episode:
+    attempt: Attempt
+    client: Client
+    judge: Judge | None
+    sandbox: Sandbox
+    recorder: Recorder
+    agent_prompt: Prompt
+    feedback: Prompt
+    outputs: Path | None
+    messages: list[Message] = field(default_factory=list)
+    steps: int = 0
+    malformed: int = 0
+    cost: int = 0
+    began: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        attempt = self.attempt
+        self.commands = Commands(
+            self.sandbox, attempt.arm, attempt.seed, self.judge, self.feedback, self.recorder.append, self.time_left, self.outputs
+        )
+
+    def start(self) -> None:
+        attempt, task, limits = self.attempt, self.attempt.task, self.attempt.limits
+        start = StartEvent(
+            at=_now(),
+            unit=attempt.unit,
+            attempt=attempt.number,
+            benchmark=task.benchmark,
+            task=task.id,
+            statement=task.statement,
+            deliverable=task.deliverable,
+            seed=attempt.seed,
+            model=attempt.model.model,
+            arm=attempt.arm_name,
+            limits=limits.model_dump(mode="json"),
+            protocol=PROTOCOL,
+            code=attempt.code,
+            lost_attempts=attempt.lost_attempts,
+        )
+        self.recorder.append(start)
+        self.commands.observe(start)
+        self.system = self.agent_prompt.render(
+            "system",
+            deliverable=task.deliverable,
+            steps=limits.steps,
+            final_s=f"{limits.final_s:g}",
+            command_s=f"{limits.command_s:g}",
+            memory_mb=limits.memory_mb,
+        )
+        files = "\n".join(f"{path} ({status.st_size} bytes)" for path, status in regular_files(self.sandbox.data))
+        self.recorder.append(MessageEvent(step=0, role="system", text=self.system))
+        self.say(Message(role="user", text=self.agent_prompt.render("user", statement=task.statement, files=files)))
+        self.commands.look_around(step=0)
+
+    def turn(self) -> None:
+        self.check_limits()
+        self.steps += 1
+        answer = self.ask()
+        calls = answer.response.tool_calls
+        self.hear(answer)
+        self.commands.begin_turn()
+        results = tuple(ToolResult(id=call.id, content=self.carry_out(call)) for call in calls)
+        well_formed = any(_command(call) for call in calls)
+        self.say(Message(role="user", text="" if calls else self.feedback.render("malformed"), tool_results=results))
+        self.malformed = 0 if well_formed else self.malformed + 1
+        if self.malformed >= _MALFORMED_TURNS:
+            raise _Ended("no_commands")
+
+    def check_limits(self) -> None:
+        if self.steps >= self.attempt.limits.steps:
+            raise _Ended("limit:steps", Outcome.LIMIT_REACHED)
+        if self.time_left() <= 0:
+            raise _Ended("limit:wall", Outcome.LIMIT_REACHED)
+
+    def ask(self) -> Answer:
+        attempt = self.attempt
+        try:
+            request = Request(
+                purpose="agent",
+                model=attempt.model.model,
+                system=self.system,
+                messages=fitted(self.messages),
+                tools=(BASH,),
+                max_tokens=attempt.model.max_tokens,
+                seed=attempt.seed,
+            )
+            answer = self.client.ask(request)
+        except ContextFull:
+            raise _Ended("limit:context", Outcome.LIMIT_REACHED) from None
+        except ProviderError as error:
+            if error.kind == "budget":
+                raise _Ended("limit:cost", Outcome.LIMIT_REACHED) from None
+            if error.kind == "context_length":
+                raise _Ended("limit:context", Outcome.LIMIT_REACHED) from None
+            raise _Ended(f"provider_error:{error.kind}", Outcome.PROVIDER_ERROR) from None
+        self.cost += answer.cost_microdollars
+        return answer
+
+    def carry_out(self, call: ToolCall) -> str:
+        """The text that answers one tool call. A submission that is taken ends the episode."""
+        command = _command(call)
+        if command is None:
+            return self.feedback.render("malformed")
+        reply = self.commands.run_line(self.steps, command)
+        if reply.submitted:
+            raise _Ended("submitted")
+        return reply.shown
+
+    def hear(self, answer: Answer) -> None:
+        response = answer.response
+        self.messages.append(Message(role="assistant", text=response.text, tool_calls=response.tool_calls))
+        self.recorder.append(
+            MessageEvent(
+                step=self.steps,
+                role="assistant",
+                text=response.text,
+                tool_calls=tuple(ToolCallRecord(id=call.id, name=call.name, arguments=call.arguments) for call in response.tool_calls),
+                request_key=answer.key,
+                usage=response.usage.model_dump(),
+                cost_microdollars=answer.cost_microdollars,
+            )
+        )
+
+    def say(self, message: Message) -> None:
+        self.messages.append(message)
+        for text in [message.text, *(result.content for result in message.tool_results)]:
+            if text:
+                self.recorder.append(MessageEvent(step=self.steps, role="user", text=text))
+
+    def finish(self, reason: str, outcome: Outcome | None) -> EndEvent:
+        end = EndEvent(
+            at=_now(),
+            reason=reason,
+            outcome=outcome,
+            steps=self.steps,
+            commands=self.commands.executed,
+            requests=self.steps,
+            cost_microdollars=self.cost,
+            wall_s=round(time.monotonic() - self.began, 3),
+            working_s=round(self.commands.working_s, 3),
+        )
+        self.recorder.append(end)
+        return end
+
+    def time_left(self) -> float:
+        return self.attempt.limits.wall_s - (time.monotonic() - self.began)
+
+
+def _command(call: ToolCall) -> str | None:
+    """The command line of a well-formed call of the tool; None otherwise."""
+    command: Any = call.arguments.get("command")
+    return command if call.name == BASH.name and isinstance(command, str) and command.strip() else None
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

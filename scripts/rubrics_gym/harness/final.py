@@ -1,0 +1,87 @@
+"""The one run of final.py after an episode: a clean sandbox, the public data, the agent's files and installs, and an exit line."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+from rubrics_gym.harness.artifacts import HARNESS_FOLDER, unpack_work
+from rubrics_gym.harness.execution import FINAL_COMMAND
+from rubrics_gym.harness.sandbox import DiskReserve, Sandbox, SandboxDied
+from rubrics_gym.records.archives import write_archive
+from rubrics_gym.records.files import write_text
+from rubrics_gym.records.trajectory import FinalEvent
+from rubrics_gym.settings.study import Limits
+from rubrics_gym.settings.study import Sandbox as SandboxSettings
+
+_EXIT_MARK = "[exit] "
+
+
+def run_final(
+    deliverable: str,
+    data: Path,
+    artifacts: Path,
+    settings: SandboxSettings,
+    limits: Limits,
+    run_log: Path,
+    final_artifacts: Path,
+    wheels: Path | None = None,
+) -> FinalEvent:
+    """Run `python final.py` once under `limits.final_s` in a new work folder made from the episode's artifacts.
+
+    `data` is the unpacked public bundle. Writes `run_log`, whose last line is the exit record, and `final_artifacts` with the deliverable
+    (when there is one) and the log; both whole or not at all. When the sandbox dies there is no exit line, and the event has no exit
+    code: the run is lost.
+    """
+    with tempfile.TemporaryDirectory(prefix="rubrics-gym-final-") as folder:
+        work, output = Path(folder) / "work", Path(folder) / "output.txt"
+        unpack_work(artifacts, work, without=deliverable)
+        event = _run(work, data, settings, limits, output, deliverable, wheels)
+        text = output.read_text(encoding="utf-8", errors="replace") if output.exists() else ""
+        write_text(run_log, text.rstrip("\n") + "\n" + _exit_line(event))
+        members: dict[str, Path | bytes] = {f"{HARNESS_FOLDER}/final_run.log": run_log}
+        if event.deliverable_present:
+            members[deliverable] = work / deliverable
+        write_archive(final_artifacts, members)
+    return event
+
+
+def _run(
+    work: Path, data: Path, settings: SandboxSettings, limits: Limits, output: Path, deliverable: str, wheels: Path | None
+) -> FinalEvent:
+    cap = limits.final_s
+    try:
+        with Sandbox(settings, limits, work, data, wheels) as sandbox:
+            result = sandbox.run(FINAL_COMMAND, cap, output)
+    except (SandboxDied, DiskReserve) as error:
+        return FinalEvent(exit_code=None, timed_out=False, cap_s=cap, duration_s=None, output_tail=str(error), deliverable_present=False)
+    return FinalEvent(
+        exit_code=result.exit_code,
+        timed_out=result.timed_out,
+        out_of_memory=result.out_of_memory,
+        cap_s=cap,
+        duration_s=round(result.duration_s, 3),
+        output_head=result.output.head,
+        output_tail=result.output.tail,
+        output_bytes=result.output.bytes,
+        deliverable_present=(work / deliverable).is_file() and not (work / deliverable).is_symlink(),
+    )
+
+
+def _exit_line(event: FinalEvent) -> str:
+    if is_lost(event):
+        return ""
+    record = {"exit_code": event.exit_code, "timed_out": event.timed_out, "out_of_memory": event.out_of_memory, "cap_s": event.cap_s}
+    return _EXIT_MARK + json.dumps(record, sort_keys=True) + "\n"
+
+
+def is_lost(event: FinalEvent) -> bool:
+    """Whether a final run has no end: neither an exit code nor a stop at its cap."""
+    return event.exit_code is None and not event.timed_out
+
+
+def has_exit_line(run_log: Path) -> bool:
+    """Whether the log of a final run ends with its exit record; without it the run is lost."""
+    lines = run_log.read_text(encoding="utf-8", errors="replace").splitlines()
+    return bool(lines) and lines[-1].startswith(_EXIT_MARK)

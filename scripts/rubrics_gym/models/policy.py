@@ -1,0 +1,45 @@
+"""One table for how a request can fail: may it be tried again by itself, how often, and how it ends in the ledger.
+
+Modelled on the error-policy table of Harbor: the client, the ledger's charges and the reports all read this table and nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+LONGEST_WAIT_S = 60.0
+
+
+class FailurePolicy(NamedTuple):
+    """What one kind of failure means.
+
+    tries: how often one call may send the request (1: never again by itself).
+    end: refused, nothing was sent; failed, the provider said no and bills nothing; unresolved, it may have been billed: charged at its maximum.
+    """
+
+    tries: int
+    end: Literal["refused", "failed", "unresolved"]
+
+
+POLICY: dict[str, FailurePolicy] = {
+    "budget": FailurePolicy(1, "refused"),
+    "auth": FailurePolicy(1, "failed"),
+    "quota": FailurePolicy(1, "failed"),
+    "invalid_request": FailurePolicy(1, "failed"),
+    "context_length": FailurePolicy(1, "failed"),
+    "refused": FailurePolicy(1, "failed"),
+    "schema_invalid": FailurePolicy(1, "unresolved"),  # from a provider that checks by itself: it was answered, so it was billed
+    "rate_limit": FailurePolicy(5, "failed"),
+    "overloaded": FailurePolicy(5, "failed"),
+    "server": FailurePolicy(3, "failed"),
+    "timeout_connect": FailurePolicy(3, "failed"),  # no byte of the request left
+    "timeout_read": FailurePolicy(1, "unresolved"),
+    "deadline": FailurePolicy(1, "unresolved"),
+    "stream_cut": FailurePolicy(1, "unresolved"),
+    "unknown": FailurePolicy(1, "unresolved"),
+}
+
+
+def backoff_s(failures: int, draw: float) -> float:
+    """Seconds to wait after so many failures in a row: 2, 4, 8 … up to LONGEST_WAIT_S, of which `draw` (0 to 1) takes up to half away."""
+    return float(min(2.0**failures, LONGEST_WAIT_S) * (1 - draw / 2))

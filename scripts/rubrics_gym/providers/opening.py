@@ -1,0 +1,40 @@
+"""Open the provider of one role. Modules are imported by name, so that a job loads (and its fingerprint covers) only what it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+from rubrics_gym.models.client import Client
+from rubrics_gym.models.prices import load_prices
+from rubrics_gym.models.request import Provider
+from rubrics_gym.settings.places import store_folder
+from rubrics_gym.settings.study import ModelSettings, ProviderName
+from rubrics_gym.store.requests import Ledger
+
+
+
+def open_provider(model: ModelSettings, role: str, simulation: Any, **given: Any) -> Provider:
+    """The provider that answers for a role.
+
+    `simulation` is the role's block of simulation settings (None for a live model). `given` is what a simulated model of the role
+    works with: `plan` for the agent (where it confesses what it planted), `encode` for the judge.
+    """
+    if model.provider is ProviderName.ANTHROPIC:
+        provider: Provider = import_module("rubrics_gym.providers.anthropic").Anthropic()
+        return provider
+    simulated: Provider = getattr(import_module(f"rubrics_gym.providers.simulated.{role}"), role.capitalize())(simulation, **given)
+    return simulated
+
+
+@contextmanager
+def open_client(
+    model: ModelSettings, role: str, simulation: Any, unit: str, prices: str, allowance_usd: float | None = None, **given: Any
+) -> Iterator[Client]:
+    """A client for one role that writes the ledger of one unit. `prices` is the path of the price table; the allowance is the model's own
+    unless another is given."""
+    allowance = model.allowance_usd if allowance_usd is None else allowance_usd
+    with Ledger(store_folder(), unit) as ledger:
+        yield Client(open_provider(model, role, simulation, **given), ledger, load_prices(prices), round(allowance * 1_000_000))

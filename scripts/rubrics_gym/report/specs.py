@@ -1,0 +1,306 @@
+"""What every table of a study is: its columns, their units, what they mean, and what a reader must know beside them.
+
+One description per table serves the CSV writer (order of columns, fixed decimals), the dashboard (labels, help, captions) and the
+test that refuses a rate without its n, clusters, kind of interval, study or distribution, and `simulated` label.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Unit(StrEnum):
+    """How a value is written in CSV and shown on the page."""
+
+    TEXT = "text"
+    CODE = "code"  # an identifier: shown in a fixed-width face
+    COUNT = "count"
+    FLAG = "flag"  # true or false
+    SHARE = "share"  # in [0, 1]; four decimals in CSV, per cent on the page
+    POINTS = "points"  # percentage points, signed
+    NUMBER = "number"  # three decimals
+    P = "p"  # a p value
+    MICRODOLLARS = "microdollars"  # an integer; dollars on the page
+    SECONDS = "seconds"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column. `low` and `high` name the columns of its interval: the page shows the three in one cell."""
+
+    name: str
+    label: str
+    unit: Unit = Unit.TEXT
+    help: str = ""
+    low: str = ""
+    high: str = ""
+    to: str = ""  # the column with the other end of a range: the page shows both in one cell
+    shown: bool = True  # on the page; CSV has every column
+
+
+@dataclass(frozen=True, slots=True)
+class TableSpec:
+    """One table. `note` is the caveat that is printed with its caption."""
+
+    name: str
+    title: str
+    caption: str
+    columns: tuple[Column, ...]
+    note: str = ""
+
+    def column(self, name: str) -> Column | None:
+        return next((column for column in self.columns if column.name == name), None)
+
+
+def hidden(name: str, unit: Unit = Unit.TEXT) -> Column:
+    """A column that is in the CSV but not of its own on the page."""
+    return Column(name, name, unit, shown=False)
+
+
+def _evidence(source: str = "study", note: bool = True) -> tuple[Column, ...]:
+    """The columns without which no rate may travel."""
+    return (
+        Column("n", "n", Unit.COUNT, "Observations behind the rate."),
+        Column("clusters", "Clusters", Unit.COUNT, "Units taken as independent: competitions (or tasks)."),
+        Column("interval_kind", "Interval", Unit.CODE, "How the interval was made; see the definitions."),
+        *((Column("note", "Note", Unit.TEXT, "Why there is no interval, or what limits it."),) if note else ()),
+        hidden(source),
+        hidden("simulated", Unit.FLAG),
+    )
+
+
+POOL = TableSpec(
+    "pool",
+    "Task pool",
+    "Every task of the pool: kept, or removed and why.",
+    (
+        Column("benchmark", "Benchmark"),
+        Column("task", "Task", Unit.CODE),
+        Column("title", "Title"),
+        Column("kind", "Kind"),
+        Column("role", "Role", help="What the task may be used for; a task has one role in a study."),
+        Column("status", "Status", help="kept or removed"),
+        Column("reason", "Reason"),
+        Column("source", "Data", help="Package and table that the task is made from."),
+    ),
+    "A task that is a held-out competition, shares its distinctive words, or shares a table or rows with one, is removed.",
+)
+
+FAILURE_MIX = TableSpec(
+    "failure_mix",
+    "Failure mix",
+    "How often each kind of failure occurs in the pool and on held-out tasks, and how many rubrics of each library are about it.",
+    (
+        Column("bin", "Failure", Unit.CODE),
+        Column("series", "Series"),
+        Column("series_kind", "Of", help="failures or rubrics"),
+        Column("count", "Count", Unit.COUNT),
+        Column("share", "Share", Unit.SHARE, low="share_low", high="share_high"),
+        hidden("share_low", Unit.SHARE),
+        hidden("share_high", Unit.SHARE),
+        *_evidence("distribution"),
+    ),
+    "Intervals of failure shares take failures as independent; failures of one task are alike, so the true ones are wider. Shares of "
+    "rubrics are complete counts and have none.",
+)
+
+LIBRARIES = TableSpec(
+    "libraries",
+    "Libraries",
+    "How each library was made and how near its mix is to its target.",
+    (
+        Column("library", "Library", Unit.CODE),
+        Column("recipe", "Recipe"),
+        Column("candidates", "Candidates", Unit.COUNT, "Rubrics before merging or cutting."),
+        Column("rubrics", "Rubrics", Unit.COUNT),
+        Column("crash", "Crash", Unit.COUNT, "Rubrics about a program that dies."),
+        Column("wrong_result", "Wrong result", Unit.COUNT, "Rubrics about a program that runs and is wrong."),
+        Column("crash_caused_wrong_result", "Crash → wrong", Unit.COUNT, "Rubrics about a crash whose fallback was wrong."),
+        Column("distance_before", "Distance before", Unit.NUMBER, "Total variation of the source to the target, 0-100."),
+        Column("distance", "Distance", Unit.NUMBER, "Total variation of this library to its target, 0-100."),
+        Column("noise_floor", "Noise floor", Unit.NUMBER, "Expected distance of a fresh sample of the target's size from the target itself."),
+        Column("binding_bin", "Binding bin", Unit.CODE, "The failure whose supply of rubrics limits the size."),
+        Column("dropped_mass", "Dropped", Unit.SHARE, "Share of the target's failures for which there is no rubric at all."),
+        Column("unclassified", "Unclassified", Unit.COUNT),
+        Column("contaminated", "Held-out fit", Unit.FLAG, "Fitted to held-out failures: no fair test."),
+        Column("n", "n", Unit.COUNT, "Rubrics behind the mix."),
+        Column("clusters", "Clusters", Unit.COUNT, "Tasks that support the rubrics."),
+        Column("interval_kind", "Interval", Unit.CODE),
+        Column("distribution", "Target", Unit.CODE, "Id of the target: collections × target × classifier × taxonomy."),
+        hidden("simulated", Unit.FLAG),
+    ),
+    "A difference of distances below the noise floor says nothing.",
+)
+
+ARMS = TableSpec(
+    "arms",
+    "Results per arm",
+    "What the agent handed in, by feedback policy. Valid: the submission is accepted by the competition's grader.",
+    (
+        Column("arm", "Arm", Unit.CODE),
+        Column("validity", "Validity", Unit.SHARE, "Valid of those with a known outcome.", low="validity_low", high="validity_high"),
+        hidden("validity_low", Unit.SHARE),
+        hidden("validity_high", Unit.SHARE),
+        Column("valid", "Valid", Unit.COUNT),
+        Column("medals", "Medals", Unit.COUNT),
+        Column("above_median", "Above median", Unit.COUNT),
+        Column("valid_by_repeat", "Valid per run", Unit.TEXT, "Valid submissions of each repeat, in order; mean in brackets. *: outcomes missing."),
+        Column("planned", "Planned", Unit.COUNT, "Competitions × repeats."),
+        Column("finished", "Finished", Unit.COUNT, "Ended by the agent's own doing."),
+        Column("lost", "Lost", Unit.COUNT, "Ended by the infrastructure: never a failure of the agent, never zero."),
+        Column("not_run", "Not run", Unit.COUNT),
+        Column("bound_low", "Bounds", Unit.SHARE, "Validity of the planned: every missing outcome a failure, or valid.", to="bound_high"),
+        hidden("bound_high", Unit.SHARE),
+        *_evidence(),
+        hidden("split"),
+    ),
+    "The interval is about other competitions of this kind. Where outcomes are missing, read the two bounds beside the rate.",
+)
+
+CONTRASTS = TableSpec(
+    "contrasts",
+    "Contrasts between arms",
+    "First minus second arm, paired by competition, in percentage points.",
+    (
+        Column("first", "First", Unit.CODE),
+        Column("second", "Second", Unit.CODE),
+        Column("endpoint", "Endpoint"),
+        Column("estimate", "Difference, pp", Unit.POINTS, "Mean over competitions; paired t interval.", low="low", high="high"),
+        hidden("low", Unit.POINTS),
+        hidden("high", Unit.POINTS),
+        Column("bootstrap_low", "Bootstrap", Unit.POINTS, "Percentile cluster bootstrap, the published companion.", to="bootstrap_high"),
+        hidden("bootstrap_high", Unit.POINTS),
+        Column("p", "p", Unit.P, "Sign-flip test on competition means, two-sided."),
+        Column("p_holm", "p (Holm)", Unit.P, "Adjusted for all contrasts of this table with the same endpoint."),
+        Column("test", "Test", Unit.CODE),
+        Column("detectable", "Detectable, pp", Unit.NUMBER, "Smallest true difference that this design finds with 80% power."),
+        Column("bound_low", "Bounds", Unit.POINTS, "Missing outcomes at their extremes: against the first arm, for it.", to="bound_high"),
+        hidden("bound_high", Unit.POINTS),
+        Column("missing", "Missing", Unit.COUNT, "Planned outcomes of either arm that are not known."),
+        *_evidence(),
+        hidden("split"),
+    ),
+    "With few competitions the smallest possible p is 2 / 2^clusters; a difference below “detectable” cannot be told from none.",
+)
+
+PRECISION_RECALL = TableSpec(
+    "precision_recall",
+    "Precision and recall of the judge",
+    "Every code-running command of the episodes that really ran, judged as if it had not: the verdict against what execution did.",
+    (
+        Column("judge", "Judge", Unit.CODE),
+        Column("library", "Library", Unit.CODE),
+        Column("kind", "Kind", help="judge or baseline"),
+        Column("commands", "Commands", Unit.COUNT),
+        Column("prevalence", "Failed", Unit.SHARE, "Share of the commands that failed."),
+        Column("coverage", "Coverage", Unit.SHARE, "Share of the commands with a verdict."),
+        Column("tp", "TP", Unit.COUNT, "Flagged, and it failed."),
+        Column("fp", "FP", Unit.COUNT, "Flagged, and it ran."),
+        Column("fn", "FN", Unit.COUNT, "Clean, and it failed."),
+        Column("tn", "TN", Unit.COUNT, "Clean, and it ran."),
+        Column("precision", "Precision", Unit.SHARE, "Of the flagged, how many failed.", low="precision_low", high="precision_high"),
+        hidden("precision_low", Unit.SHARE),
+        hidden("precision_high", Unit.SHARE),
+        Column("recall", "Recall", Unit.SHARE, "Of the failed, how many were flagged.", low="recall_low", high="recall_high"),
+        hidden("recall_low", Unit.SHARE),
+        hidden("recall_high", Unit.SHARE),
+        Column("npv", "NPV", Unit.SHARE, "Of the clean, how many ran.", low="npv_low", high="npv_high"),
+        hidden("npv_low", Unit.SHARE),
+        hidden("npv_high", Unit.SHARE),
+        Column("mcc", "MCC", Unit.NUMBER, "Matthews correlation of verdict and outcome."),
+        *_evidence(),
+    ),
+    "Truth is what execution did, not what was planned. All rows judge the same commands.",
+)
+
+TRUTH = TableSpec(
+    "truth",
+    "Truth table of the planted mistakes",
+    "What the simulated agent planted, what of it surfaced, and what the pipeline made of it.",
+    (
+        Column("kind", "Mistake", Unit.CODE),
+        Column("planted", "Planted", Unit.COUNT),
+        Column("surfaced", "Surfaced", Unit.COUNT, "Showed in what was recorded, by the planted signature; the detector has no say."),
+        hidden("detected", Unit.COUNT),
+        Column("detected_share", "Detected", Unit.SHARE, "Of the surfaced.", low="detected_low", high="detected_high"),
+        hidden("detected_low", Unit.SHARE),
+        hidden("detected_high", Unit.SHARE),
+        hidden("typed", Unit.COUNT),
+        Column("typed_share", "Typed right", Unit.SHARE, "Of the detected that have a type.", low="typed_low", high="typed_high"),
+        hidden("typed_low", Unit.SHARE),
+        hidden("typed_high", Unit.SHARE),
+        hidden("typed_n", Unit.COUNT),
+        hidden("categorised", Unit.COUNT),
+        Column("categorised_share", "Categorised right", Unit.SHARE, "Of the detected.", low="categorised_low", high="categorised_high"),
+        hidden("categorised_low", Unit.SHARE),
+        hidden("categorised_high", Unit.SHARE),
+        hidden("categorised_n", Unit.COUNT),
+        *_evidence(note=False),
+    ),
+    "Exists for simulated agents only: it measures the detector and the classifiers, not Claude. n counts what surfaced.",
+)
+
+REQUESTS = TableSpec(
+    "requests",
+    "Requests and costs",
+    "Every request to a model that was reserved, and what became of it. Reserved = returned + failed + unresolved + refused.",
+    (
+        Column("stage", "Stage"),
+        Column("role", "Role"),
+        Column("model", "Model", Unit.CODE),
+        Column("reserved", "Reserved", Unit.COUNT),
+        Column("returned", "Returned", Unit.COUNT),
+        Column("failed", "Failed", Unit.COUNT),
+        Column("unresolved", "Unresolved", Unit.COUNT, "Sent, and no end on record: charged at its maximum, never repeated in silence."),
+        Column("refused", "Refused", Unit.COUNT, "Would have passed the allowance; not sent."),
+        Column("input_tokens", "Input tokens", Unit.COUNT),
+        Column("output_tokens", "Output tokens", Unit.COUNT),
+        Column("cost_microdollars", "Cost", Unit.MICRODOLLARS),
+        hidden("study"),
+        hidden("simulated", Unit.FLAG),
+    ),
+    "Costs of simulated models are what the price table says their tokens would have cost; nothing was paid.",
+)
+
+ATTEMPTS = TableSpec(
+    "attempts",
+    "Attempts and losses",
+    "Every attempt that began, the lost ones too.",
+    (
+        Column("unit", "Unit", Unit.CODE),
+        Column("attempt", "Attempt", Unit.COUNT),
+        Column("state", "State"),
+        Column("reason", "Reason"),
+        Column("code", "Made by code", Unit.CODE, "Fingerprint of the code that made it: what the store holds is served, whatever the code has become."),
+        hidden("study"),
+        hidden("simulated", Unit.FLAG),
+    ),
+    "A lost attempt is an infrastructure loss. It stays on record when its unit is tried again.",
+)
+
+TIMES = TableSpec(
+    "times",
+    "Measured times",
+    "Seconds per attempt, mean over its tasks with a t interval. In a table of its own, because times differ from run to run.",
+    (
+        Column("stage", "Stage"),
+        Column("group", "Arm or collection", Unit.CODE),
+        Column("episode_s", "Attempt, s", Unit.SECONDS, "First to last event.", low="episode_s_low", high="episode_s_high"),
+        hidden("episode_s_low", Unit.SECONDS),
+        hidden("episode_s_high", Unit.SECONDS),
+        Column("real_run_s", "Real runs, s", Unit.SECONDS, "Code-running commands and checks that ran.", low="real_run_s_low", high="real_run_s_high"),
+        hidden("real_run_s_low", Unit.SECONDS),
+        hidden("real_run_s_high", Unit.SECONDS),
+        Column("final_s", "Final run, s", Unit.SECONDS, "The one run of final.py after the episode.", low="final_s_low", high="final_s_high"),
+        hidden("final_s_low", Unit.SECONDS),
+        hidden("final_s_high", Unit.SECONDS),
+        *_evidence(),
+    ),
+    "Real runs leave out installs, inspection and the final run. Times of a shared machine are upper bounds.",
+)
+
+SPECS: dict[str, TableSpec] = {
+    spec.name: spec
+    for spec in (POOL, FAILURE_MIX, LIBRARIES, ARMS, CONTRASTS, PRECISION_RECALL, TRUTH, REQUESTS, ATTEMPTS, TIMES)
+}

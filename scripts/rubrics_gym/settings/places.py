@@ -1,0 +1,17 @@
+"""Places on this machine. They are no settings: where paid work is kept must never be a reason to make it again."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+
+def store_folder() -> Path:
+    """What was paid for: `store/`, or the folder that RUBRICS_STORE names."""
+    return Path(os.environ.get("RUBRICS_STORE", "store"))
+
+
+def wheel_folder() -> Path:
+    """The sandbox's package index: made by set-up beside the environment, or the folder that RUBRICS_WHEELS names."""
+    return Path(os.environ.get("RUBRICS_WHEELS", str(Path(sys.prefix) / "wheels")))

@@ -1,0 +1,57 @@
+"""Paid work is made once: a complete attempt of the same key is served, whatever the code has become."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from rubrics_gym.records.base import content_hash
+from rubrics_gym.records.files import whole_file, write_json_lines
+from rubrics_gym.store.attempts import Attempt, AttemptStore
+from rubrics_gym.store.durable import unit_folder
+
+
+def work_key(settings: Any, inputs: Mapping[str, str], protocol: str) -> str:
+    """The key of a piece of paid work: its settings, the content of its inputs (name -> path), and the version of the protocol it follows."""
+    contents = {name: hashlib.sha256(Path(path).read_bytes()).hexdigest() for name, path in inputs.items()}
+    return content_hash({"settings": settings.model_dump(mode="json"), "inputs": contents, "protocol": protocol})
+
+
+def obtain(store: AttemptStore, unit: str, key: str, code: str, make: Callable[[Attempt], None]) -> tuple[Attempt, bool]:
+    """The complete attempt of a unit, and whether it was made now. `make` fills a new attempt's folder when the store holds none."""
+    found = store.find_complete(unit, key)
+    if found is not None:
+        return found, False
+    return make_another(store, unit, key, code, make), True
+
+
+def make_another(store: AttemptStore, unit: str, key: str, code: str, make: Callable[[Attempt], None]) -> Attempt:
+    """A new attempt of a unit, on record before it starts."""
+    with store.begin(unit, key, code) as attempt:
+        make(attempt)
+        attempt.complete()
+        return attempt
+
+
+def deliver(attempt: Attempt, outputs: Mapping[str, str]) -> None:
+    """Copy files of an attempt (name -> output path) to where a rule declares them."""
+    for name, output in outputs.items():
+        with whole_file(output) as temporary:
+            shutil.copyfile(attempt.folder / name, temporary)
+
+
+def write_attempts(store: AttemptStore, unit: str, path: str) -> None:
+    """Every attempt of a unit as JSON lines, lost ones included."""
+    write_json_lines(path, store.rows(unit))
+
+
+def copy_ledger(root: Path, units: Iterable[str], path: str) -> None:
+    """Copy the ledgers of some units' requests, one after the other, to a rule's output; a unit that never asked adds nothing."""
+    with whole_file(path) as temporary, open(temporary, "wb") as copy:
+        for unit in units:
+            ledger = unit_folder(root / "requests", unit) / "ledger.jsonl"
+            if ledger.exists():
+                copy.write(ledger.read_bytes())

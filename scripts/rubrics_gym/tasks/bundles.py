@@ -1,0 +1,140 @@
+"""The two bundles of a task: the public one is all that an agent gets, the private one is for graders alone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rubrics_gym.records.archives import UnsafeArchive, read_archive, unpack_archive, write_archive
+from rubrics_gym.records.base import canonical_json
+from rubrics_gym.records.tasks import Metric, Task
+from rubrics_gym.tasks import predictions, questions, result_files
+from rubrics_gym.tasks.catalog import Entry, load_benchmark, load_spec, load_tables, load_thresholds
+from rubrics_gym.tasks.metrics import metric
+from rubrics_gym.tasks.specs import PredictionSpec, QuestionSpec, ResultFileSpec, TableSpec
+from rubrics_gym.tasks.tables import as_written, csv_bytes, describe, prepare_table
+
+TASK_FILE = "task.json"
+
+
+@dataclass(frozen=True)
+class BuiltTask:
+    """A task and the members of its two bundles, name -> bytes."""
+
+    task: Task
+    public: dict[str, bytes]
+    private: dict[str, bytes]
+
+
+def make_task(benchmark: str, task_id: str) -> BuiltTask:
+    """Make one task from its table: statement, public files, answers and what the grader needs.
+
+    The private bundle holds grading.json (Task, kind of comparison, columns, tolerance, cut-offs) and answers.json or answers.csv.
+    """
+    entry = load_benchmark(benchmark).entry(task_id)
+    spec = load_spec(benchmark, task_id)
+    tables = load_tables(benchmark)
+    match spec:
+        case QuestionSpec():
+            return _question(benchmark, entry, spec, tables)
+        case ResultFileSpec():
+            return _result_file(benchmark, entry, spec, tables)
+        case PredictionSpec():
+            return _prediction(benchmark, entry, spec, tables)
+
+
+def build_task(benchmark: str, task_id: str, public: str | Path, private: str | Path) -> Task:
+    """Write both bundles; the same inputs give the same bytes."""
+    built = make_task(benchmark, task_id)
+    write_archive(public, dict(built.public))
+    write_archive(private, dict(built.private))
+    return built.task
+
+
+def unpack_public(archive: str | Path, folder: str | Path) -> Task:
+    """Unpack the data of a public bundle to `folder`/data and return the task. UnsafeArchive when the bundle is not what it should be."""
+    task = read_task(archive)
+    names = unpack_archive(archive, folder)
+    expected = sorted([TASK_FILE, *task.files])
+    if names != expected:
+        raise UnsafeArchive(f"{archive}: holds {names}, expected {expected}. Build the bundle again.")
+    (Path(folder) / TASK_FILE).unlink()
+    return task
+
+
+def read_task(archive: str | Path) -> Task:
+    """The task of a public bundle, without unpacking it."""
+    contents = read_archive(archive)
+    if TASK_FILE not in contents:
+        raise UnsafeArchive(f"{archive}: holds no {TASK_FILE}, so it is not a public bundle")
+    return Task.model_validate_json(contents[TASK_FILE])
+
+
+def _question(benchmark: str, entry: Entry, spec: QuestionSpec, tables: dict[str, TableSpec]) -> BuiltTask:
+    table = tables[spec.table]
+    frame = prepare_table(spec.table, table)
+    answers = questions.solve(spec, frame)
+    files = {f"data/{spec.table}.csv": csv_bytes(as_written(frame, table))}
+    task = _task(benchmark, entry, files, questions.statement(entry.title, spec, table, len(frame)), _all_right("answers"), [table])
+    return _built(task, files, {"tolerance": 1e-6}, {"answers.json": canonical_json(answers).encode()})
+
+
+def _result_file(benchmark: str, entry: Entry, spec: ResultFileSpec, tables: dict[str, TableSpec]) -> BuiltTask:
+    frames = {name: prepare_table(name, tables[name]) for name in spec.tables}
+    files = {f"data/{name}.csv": csv_bytes(as_written(frame, tables[name])) for name, frame in frames.items()}
+    rows = {name: len(frame) for name, frame in frames.items()}
+    words = result_files.statement(entry.title, spec, tables, rows)
+    task = _task(benchmark, entry, files, words, _all_right("columns"), [tables[name] for name in spec.tables])
+    # one unit in the last place, so that two ways of rounding a half are both right
+    grading = {"tolerance": 10.0**-spec.decimals, "key": list(spec.key)}
+    return _built(task, files, grading, {"answers.csv": csv_bytes(result_files.solve(spec, frames))})
+
+
+def _prediction(benchmark: str, entry: Entry, spec: PredictionSpec, tables: dict[str, TableSpec]) -> BuiltTask:
+    table = tables[spec.table]
+    parts = predictions.split(entry.id, spec, table, prepare_table(spec.table, table))
+    files = {
+        "data/train.csv": csv_bytes(parts.train),
+        "data/test.csv": csv_bytes(parts.test),
+        "data/sample_submission.csv": csv_bytes(predictions.sample_submission(spec, parts)),
+    }
+    task = _task(benchmark, entry, files, predictions.statement(entry.title, spec, table, parts), metric(spec.metric), [table])
+    thresholds, constant = load_thresholds(benchmark, entry.id)
+    grading = {
+        "id_column": spec.id,
+        "target": spec.target,
+        "labels": list(parts.labels),
+        "thresholds": thresholds.model_dump() if thresholds else None,
+        "constant": constant,
+    }
+    return _built(task, files, grading, {"answers.csv": csv_bytes(parts.answers)})
+
+
+def _all_right(parts: str) -> Metric:
+    return Metric(name=f"all_{parts}_right", greater_is_better=True)
+
+
+def _task(benchmark: str, entry: Entry, files: dict[str, bytes], statement: str, measure: Metric, tables: list[TableSpec]) -> Task:
+    return Task(
+        benchmark=benchmark,
+        id=entry.id,
+        kind=entry.kind,
+        title=entry.title,
+        statement=statement,
+        files=tuple(sorted(files)),
+        metric=measure,
+        source=" ".join(describe(table) for table in tables),
+    )
+
+
+def _built(task: Task, files: dict[str, bytes], grading: dict[str, Any], answers: dict[str, bytes]) -> BuiltTask:
+    public = {TASK_FILE: _json_bytes(task.model_dump(mode="json")), **files}
+    # the grader needs to know what was asked, not the statement that says so
+    asked = task.model_dump(mode="json", include={"benchmark", "id", "kind", "metric"})
+    return BuiltTask(task, public, {"grading.json": _json_bytes({**asked, **grading}), **answers})
+
+
+def _json_bytes(value: Any) -> bytes:
+    return (json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()

@@ -1,0 +1,45 @@
+"""Run final.py once in a clean sandbox after an episode. A run that was lost is asked once more, and both attempts are kept."""
+
+from rubrics_gym.harness.attempts import WorkPlace
+from rubrics_gym.harness.episode import PROTOCOL
+from rubrics_gym.harness.final import is_lost, run_final
+from rubrics_gym.records.files import read_json, write_json
+from rubrics_gym.records.trajectory import FinalEvent
+from rubrics_gym.settings.code import digest
+from rubrics_gym.settings.job import job
+from rubrics_gym.settings.places import store_folder, wheel_folder
+from rubrics_gym.settings.slices import RunFinal
+from rubrics_gym.store.attempts import AttemptStore
+from rubrics_gym.store.serving import deliver, make_another, obtain, work_key, write_attempts
+
+FILES = {"final.json": "final", "final_run.log": "run_log", "final_artifacts.tar.gz": "artifacts"}
+
+with job(snakemake, RunFinal) as (settings, log):
+    w = snakemake.wildcards
+    unit = f"finals/{w.arm}/{w.repeat}/{w.benchmark}/{w.task}"
+    key = work_key(settings, {"public": snakemake.input.public, "artifacts": snakemake.input.artifacts}, PROTOCOL)
+    store = AttemptStore(store_folder())
+
+    def make(attempt):
+        with WorkPlace(snakemake.input.public) as place:
+            final = run_final(
+                place.task.deliverable,
+                place.data,
+                snakemake.input.artifacts,
+                settings.sandbox,
+                settings.limits,
+                attempt.folder / "final_run.log",
+                attempt.folder / "final_artifacts.tar.gz",
+                wheel_folder(),
+            )
+        write_json(attempt.folder / "final.json", final)
+        log.info("exit code %s, stopped at the cap: %s, deliverable: %s", final.exit_code, final.timed_out, final.deliverable_present)
+
+    code = digest(snakemake.params.code)
+    attempt, made = obtain(store, unit, key, code, make)
+    if is_lost(FinalEvent.model_validate(read_json(attempt.folder / "final.json"))) and attempt.number == 1:
+        log.warning("the run was lost: asking once more")
+        attempt, made = make_another(store, unit, key, code, make), True
+    log.info("%s attempt %s", "made" if made else "served from the store:", attempt.name)
+    deliver(attempt, {name: snakemake.output[output] for name, output in FILES.items()})
+    write_attempts(store, unit, snakemake.output.attempts)

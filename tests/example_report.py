@@ -1,0 +1,216 @@
+"""A small made-up study for the tests of the report: every table has rows, some of them awkward, and hostile words in its texts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rubrics_gym.records.failures import Distribution, Share
+from rubrics_gym.records.grades import Grade
+from rubrics_gym.records.outcomes import Outcome
+from rubrics_gym.records.rubrics import BudgetLine, LibraryManifest, Rubric, RubricKind, Support
+from rubrics_gym.report import figures
+from rubrics_gym.report.arms import Episode, contrasts, results_per_arm
+from rubrics_gym.report.dashboard import build_dashboard
+from rubrics_gym.report.ledger import attempt_rows, request_rows
+from rubrics_gym.report.mixes import failure_mix, library_rows
+from rubrics_gym.report.specs import SPECS
+from rubrics_gym.report.times import AttemptTimes, time_rows
+from rubrics_gym.report.truth import Finding, truth_rows
+from rubrics_gym.report.writing import format_cell
+from rubrics_gym.settings.comparisons import default_pairs, describe, questions
+from rubrics_gym.settings.study import (
+    Arm,
+    CodeRuns,
+    Collection,
+    DistributionSettings,
+    Evaluation,
+    JudgeSettings,
+    Matched,
+    Mined,
+    Scrambled,
+    Study,
+)
+from rubrics_gym.store.attempts import AttemptRow, AttemptState
+from rubrics_gym.store.requests import LedgerLine, State
+
+ATTACK = "<script>document.title='taken over'</script><img src=x onerror=\"document.title='taken over'\">"
+STUDY = "example"
+ARMS = {
+    "notice": Arm(code_runs=CodeRuns.NOTICE),
+    "task_only": Arm(code_runs=CodeRuns.JUDGE, judge=JudgeSettings()),
+    "scrambled": Arm(code_runs=CodeRuns.JUDGE, judge=JudgeSettings(library="scrambled")),
+    "matched": Arm(code_runs=CodeRuns.JUDGE, judge=JudgeSettings(library="matched")),
+    "execute": Arm(code_runs=CodeRuns.EXECUTE),
+}
+SETTINGS = Study(
+    name=STUDY,
+    collections={"pool": Collection()},
+    distributions={"pool": DistributionSettings(collections=("pool",))},
+    libraries={
+        "mined": Mined(collections=("pool",)),
+        "matched": Matched(source="mined", target="pool"),
+        "scrambled": Scrambled(source="matched"),
+    },
+    arms=ARMS,
+    evaluation=Evaluation(arms=tuple(ARMS)),
+)
+BINS = {"runtime:time_limit": 72, "runtime:own_logic": 20, "runtime:missing_package": 12, "missing_values_unchecked": 9, "runtime:api_changed": 8,
+        "output_format": 5, "runtime:file_not_found": 1}  # fmt: skip
+
+
+def grade(outcome: Outcome, task: str, medal: str | None = None, above: bool | None = None) -> Grade:
+    return Grade(benchmark="packaged", task=task, outcome=outcome, metric="roc_auc", greater_is_better=True, medal=medal, above_median=above)
+
+
+def episodes(competitions: int = 6, repeats: int = 2) -> list[Episode]:
+    """Arms that get better in their order; one lost final, one episode that was not run."""
+    rng = np.random.default_rng(5)
+    found = []
+    for place, arm in enumerate(ARMS):
+        for repeat in range(repeats):
+            for number in range(competitions):
+                task = f"competition-{number}"
+                valid = rng.random() < 0.3 + 0.15 * place
+                result = grade(Outcome.VALID, task, "bronze" if rng.random() < 0.2 else None, bool(rng.random() < 0.4)) if valid else None
+                found.append(Episode("quick", arm, repeat, "packaged", task, result or grade(Outcome.INVALID, task, above=False)))
+    found[3] = Episode("quick", "notice", 0, "packaged", "competition-3", grade(Outcome.LOST_FINAL, "competition-3"))
+    found[-1] = Episode("quick", "execute", repeats - 1, "packaged", f"competition-{competitions - 1}", None)
+    return found
+
+
+def rubric(number: int, title: str = "") -> Rubric:
+    name = list(BINS)[number % len(BINS)]
+    category, _, kind = name.partition(":")
+    return Rubric(
+        title=title or f"Model number {number} is fitted on every row although the time limit is short",
+        applies_when="task: the training table has more rows than the limit allows.",
+        pattern="An ensemble with hundreds of trees is cross-validated on the full table without a first timing on a sample.",
+        detect="Look for cross_val_score on the full frame, a large n_estimators, and no subsample before it.",
+        not_a_violation="A timing on a sample comes first, or the table is small.",
+        consequence="The command is stopped at its limit and nothing is written.",
+        kind=list(RubricKind)[number % 3],
+        category=category,
+        runtime_type=kind or None,
+        support=(Support(collection="pool", benchmark="packaged", task=f"task-{number % 11}", attempt=0, steps=(3, 5), quotes=("Killed",)),),
+        error_weight=number % 5,
+        outcome_weight=number % 2,
+    )
+
+
+def libraries(size: int = 40) -> dict[str, tuple[LibraryManifest, list[Rubric]]]:
+    rubrics = [rubric(number) for number in range(size)]
+    budget = (BudgetLine(bin="runtime:time_limit", share=0.566, available=12, budget=11, kept=11),)
+    mined = LibraryManifest(library="mined", recipe={"recipe": "mine"}, candidates=63, rubrics=size + 1, rejected={"empty field": 2})
+    matched = LibraryManifest(
+        library="matched", recipe={"recipe": "match"}, candidates=size + 1, rubrics=size // 2, target="pool×complete×simulated-classifier-1×t1",
+        budget=budget, binding_bin="runtime:api_changed", dropped_mass=0.034, distance_before=46.1, distance=3.2, noise_floor=7.5,
+    )  # fmt: skip
+    return {"mined": (mined, [*rubrics, rubric(99, f"A title that attacks {ATTACK}")]), "matched": (matched, rubrics[: size // 2])}
+
+
+def distribution(name: str, scale: float) -> Distribution:
+    counts = {bin: round(count * scale) for bin, count in BINS.items()}
+    total = sum(counts.values())
+    shares = tuple(Share(bin=bin, count=count, share=count / total) for bin, count in counts.items())
+    return Distribution(
+        id=f"{name}×complete×simulated-classifier-1×t1", collections=(name,), target="complete", classifier="simulated-classifier-1",
+        taxonomy_version="t1", simulated=True, n_events=total, n_causes=0, n_unclassified=0, n_tasks=9, shares=shares,
+    )  # fmt: skip
+
+
+def ledger_lines() -> list[LedgerLine]:
+    def line(unit: str, purpose: str, number: int, state: State = State.RETURNED) -> LedgerLine:
+        return LedgerLine(
+            record=f"{number:016x}-1", key=f"{number:064x}", unit=unit, occurrence=0, purpose=purpose, model=f"simulated-{purpose}-1",
+            state=state, at="2026-11-29T00:00:00Z", max_cost_microdollars=900, cost_microdollars=0 if state is State.REFUSED else 420,
+            usage={"input_tokens": 1200, "output_tokens": 80} if state is State.RETURNED else {},
+        )  # fmt: skip
+
+    units = [("rollouts/pool/packaged/task-1/0", "agent")] * 30 + [("episodes/quick/matched/0/packaged/competition-1", "judge")] * 12
+    lines = [line(unit, purpose, number) for number, (unit, purpose) in enumerate(units)]
+    return [*lines, line("mine/mined/x", "mine", 90, State.UNRESOLVED), line("classify/pool/e1", "classify", 91, State.REFUSED)]
+
+
+def precision_recall() -> list[dict[str, Any]]:
+    rows = []
+    shown = [("matched", "judge", 0.81, 0.74), ("", "judge", 0.62, 0.41), ("always_flag", "baseline", 0.38, 1.0), ("always_clean", "baseline", None, 0.0)]
+    for library, kind, precision, recall in shown:
+        rows.append(
+            dict(
+                judge="simulated-judge-1" if kind == "judge" else library, library=library if kind == "judge" else "", kind=kind, commands=140,
+                prevalence=0.379, coverage=1.0, tp=39, fp=9, fn=14, tn=78, precision=precision, recall=recall, npv=0.85, npv_low=0.7,
+                npv_high=0.95, precision_low=precision and precision - 0.1, precision_high=precision and min(1.0, precision + 0.1),
+                recall_low=max(0.0, recall - 0.12), recall_high=min(1.0, recall + 0.12), mcc=0.61, n=140, clusters=6, interval_kind="ratio_t",
+                note="" if precision else "nothing flagged: precision is not defined", study=STUDY, simulated=True,
+            )
+        )  # fmt: skip
+    return rows
+
+
+def pool() -> list[dict[str, Any]]:
+    rows = []
+    for number in range(28):
+        kept = number % 9 != 4
+        rows.append(
+            dict(
+                benchmark="packaged", task=f"task-{number}", title=f"Title with {ATTACK}" if number == 2 else f"Mean of a column of table {number}",
+                kind=("question", "result_file", "prediction")[number % 3], role="train", status="kept" if kept else "removed",
+                reason="" if kept else "shares the words diamond, price with a held-out competition", source="statsmodels/fair (public domain)",
+            )
+        )  # fmt: skip
+    return rows
+
+
+def tables(competitions: int = 6, repeats: int = 2) -> dict[str, list[dict[str, Any]]]:
+    """Every table of the report as typed rows."""
+    played = episodes(competitions, repeats)
+    findings = [
+        Finding(label, f"rollouts/pool/packaged/task-{n}/0", n % 4 != 0, n % 4 != 0, True if label.startswith("runtime") else None, n % 7 != 1)
+        for label in BINS
+        for n in range(12)
+    ]
+    times = [AttemptTimes("evaluate", arm, "packaged", f"competition-{n}", 20.5 + n, 3.1 * n, 1.25) for arm in ARMS for n in range(4)]
+    attempts = [
+        AttemptRow(unit=f"rollouts/pool/packaged/task-{n}/0", key="k", attempt=1, state=state, begun_at="", code="c")
+        for n, state in enumerate([AttemptState.COMPLETE] * 17 + [AttemptState.LOST])
+    ]
+    outcomes = {attempt.unit: "submitted" for attempt in attempts}
+    return {
+        "pool": pool(),
+        "failure_mix": failure_mix({"pool": distribution("pool", 1.5), "heldout": distribution("heldout", 0.4)}, libraries()),
+        "libraries": library_rows(libraries()),
+        "arms": results_per_arm(played, STUDY, simulated=True),
+        "contrasts": contrasts(played, default_pairs(SETTINGS), STUDY, simulated=True, draws=500),
+        "precision_recall": precision_recall(),
+        "truth": truth_rows(findings, STUDY, simulated=True),
+        "requests": request_rows(ledger_lines(), STUDY, simulated=True),
+        "attempts": attempt_rows(attempts, outcomes, STUDY, simulated=True),
+        "times": time_rows(times, STUDY, simulated=True),
+    }
+
+
+def cells(name: str, rows: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """Rows as they come back from the CSV file."""
+    return [{column.name: format_cell(row[column.name], column.unit) for column in SPECS[name].columns} for row in rows]
+
+
+def dashboard(size: int = 40) -> str:
+    """The dashboard of the example."""
+    typed = tables()
+    drawn = {
+        "failure_mix": figures.failure_mix_figure(typed["failure_mix"]),
+        "validity": figures.validity_figure(typed["arms"]),
+        "contrasts": figures.contrasts_figure(typed["contrasts"]),
+        "precision_recall": figures.precision_recall_figure(typed["precision_recall"]),
+    }
+    provenance = {
+        "title": "Can a coding world model with rubrics stand in for running code?", "study": STUDY, "simulated": True, "split": "quick",
+        "commit": "0123456789abcdef", "config": f"name: example\n# {ATTACK}\n", "seed": 20261129,
+        "counts": {"tasks": 24, "rollouts": 24, "failures": 190, "candidates": 63, "rubrics": 41, "verdicts": 140, "episodes": 60},
+        "models": {"agent": "simulated-agent-1", "judge": "simulated-judge-1"}, "versions": {"python": "3.11.2", "numpy": "2.4.6"},
+        "arms": {name: describe(arm) for name, arm in ARMS.items()}, "questions": questions(SETTINGS),
+        "status": ["1 of 60 episodes was lost to the infrastructure and 1 was not run; both stay in the planned denominator."],
+    }  # fmt: skip
+    return build_dashboard(provenance, {name: cells(name, rows) for name, rows in typed.items()}, drawn, list(libraries(size).values()))

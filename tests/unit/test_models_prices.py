@@ -1,0 +1,74 @@
+"""Prices: dated, exact, rounded up; the maximum is one."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rubrics_gym.models.prices import UnknownPrice, cost, load_prices, maximum
+from rubrics_gym.models.request import Usage
+from rubrics_gym.settings.study import Models
+
+TABLE = load_prices(Path(__file__).parents[2] / "resources" / "prices.yaml")
+NOVEMBER = date(2026, 11, 29)
+
+
+def test_usage_is_priced_by_class() -> None:
+    usage = Usage(input_tokens=1000, output_tokens=100, cache_read_tokens=10_000, cache_write_tokens=2000)
+    assert cost(usage, "claude-opus-5-5", NOVEMBER, TABLE) == 1000 * 4 + 100 * 20 + 10_000 * 0.2 + 2000 * 5
+
+
+def test_a_fraction_of_a_micro_dollar_is_rounded_up() -> None:
+    assert cost(Usage(input_tokens=1), "claude-haiku-5-5", NOVEMBER, TABLE) == 1
+    assert cost(Usage(input_tokens=30), "claude-haiku-5-5", NOVEMBER, TABLE) == 3  # 0.1 is exact
+    assert cost(Usage(), "claude-haiku-5-5", NOVEMBER, TABLE) == 0
+
+
+def test_the_day_decides_the_row() -> None:
+    usage = Usage(cache_read_tokens=1_000_000)
+    assert cost(usage, "claude-sonnet-5-5", date(2026, 10, 6), TABLE) == 200_000
+    assert cost(usage, "claude-sonnet-5-5", date(2026, 10, 7), TABLE) == 100_000
+    with pytest.raises(UnknownPrice, match="2025-01-01"):
+        cost(usage, "claude-sonnet-5-5", date(2025, 1, 1), TABLE)
+
+
+def test_a_long_prompt_is_dearer_as_a_whole() -> None:
+    at = Usage(input_tokens=60_000, cache_read_tokens=40_000, output_tokens=1000)
+    above = Usage(input_tokens=60_001, cache_read_tokens=40_000, output_tokens=1000)
+    assert cost(at, "claude-haiku-5-5", NOVEMBER, TABLE) == 6000 + 400 + 500
+    assert cost(above, "claude-haiku-5-5", NOVEMBER, TABLE) == 30_001 + 2000 + 2500  # 30,000.5 up
+
+
+@given(
+    model=st.sampled_from(sorted(TABLE.models)),
+    prompt=st.integers(0, 300_000),
+    shares=st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)),
+    max_tokens=st.integers(1, 64_000),
+)
+def test_no_request_costs_more_than_its_maximum(model: str, prompt: int, shares: tuple[float, float, float], max_tokens: int) -> None:
+    read, write = int(prompt * shares[0]), int(prompt * (1 - shares[0]) * shares[1])
+    usage = Usage(
+        input_tokens=prompt - read - write, cache_read_tokens=read, cache_write_tokens=write, output_tokens=int(max_tokens * shares[2])
+    )
+    assert cost(usage, model, NOVEMBER, TABLE) <= maximum(prompt, max_tokens, model, NOVEMBER, TABLE)
+
+
+def test_every_default_model_has_a_price_and_the_simulated_ones_are_free() -> None:
+    for role in Models.model_fields:
+        model = getattr(Models(), role).model
+        assert maximum(10_000, 1000, model, NOVEMBER, TABLE) == 0
+
+
+def test_a_bad_table_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "prices.yaml"
+    row = "{since: %s, rates: {input: 1, output: 1, cache_read: 1, cache_write: 1}}"
+    path.write_text(f"version: x\nmodels:\n  m: [{row % '2026-02-01'}, {row % '2026-01-01'}]\n")
+    with pytest.raises(ValueError, match=r"prices\.yaml: .*m: the dates must rise"):
+        load_prices(path)
+    path.write_text("version: x\nmodels:\n  m: [{since: 2026-02-01, rates: {input: 1, output: 1, cache_read: 1}}]\n")
+    with pytest.raises(ValueError, match=r"models\.m\.0\.rates\.cache_write"):
+        load_prices(path)

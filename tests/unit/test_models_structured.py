@@ -1,0 +1,70 @@
+"""Structured answers are checked here and never repaired; keys are looked for and never shown."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from rubrics_gym.models.keys import MissingKey, check_keys, key_of
+from rubrics_gym.models.request import Response
+from rubrics_gym.models.structured import SchemaInvalid, parse
+from rubrics_gym.settings.study import Models, ModelSettings, ProviderName
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"category": {"enum": ["runtime", "other"]}, "score": {"type": "integer", "maximum": 5}},
+    "required": ["category"],
+    "additionalProperties": False,
+}
+
+
+def test_a_valid_answer_is_parsed() -> None:
+    assert parse(Response(text='{"category": "runtime", "score": 3}'), SCHEMA) == {"category": "runtime", "score": 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"category": "Runtime"}', r"\$\.category"),
+        ('{"category": "runtime", "score": 6}', r"\$\.score"),
+        ('{"category": "runtime", "more": 1}', "more"),
+        ("{}", "category"),
+        ('{"category": "runt', "not JSON"),
+        ('```json\n{"category": "runtime"}\n```', "not JSON"),
+        ("[]", "object"),
+        ("", "not JSON"),
+    ],
+)
+def test_an_invalid_answer_says_where(text: str, problem: str) -> None:
+    with pytest.raises(SchemaInvalid, match=problem) as caught:
+        parse(Response(text=text), SCHEMA)
+    assert caught.value.kind == "schema_invalid"
+
+
+def test_a_bare_list_is_no_answer_even_if_its_schema_allows_it() -> None:
+    with pytest.raises(SchemaInvalid, match="expected a JSON object"):
+        parse(Response(text="[1]"), {"type": "array"})
+
+
+def test_a_refusal_is_called_one() -> None:
+    with pytest.raises(SchemaInvalid) as caught:
+        parse(Response(text=json.dumps({"category": "other"}), stop_reason="refusal"), SCHEMA)
+    assert caught.value.kind == "refused"
+
+
+LIVE = ModelSettings(provider=ProviderName.ANTHROPIC, model="claude-haiku-5-5")
+
+
+def test_simulated_models_need_no_key() -> None:
+    check_keys(Models(), {})
+
+
+def test_a_missing_key_names_the_variable_and_the_roles() -> None:
+    models = Models(agent=LIVE, judge=LIVE)
+    with pytest.raises(MissingKey, match=r"ANTHROPIC_API_KEY \(models\.agent, models\.judge\)"):
+        check_keys(models, {"ANTHROPIC_API_KEY": "  "})
+    check_keys(models, {"ANTHROPIC_API_KEY": "sk-secret"})
+    assert key_of(ProviderName.ANTHROPIC, {"ANTHROPIC_API_KEY": " sk-secret\n"}) == "sk-secret"
+    with pytest.raises(MissingKey, match="ANTHROPIC_API_KEY"):
+        key_of(ProviderName.ANTHROPIC, {})

@@ -1,0 +1,100 @@
+"""Configuration errors are one paragraph that names the key and what to write instead."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from rubrics_gym.settings import loading, slices
+from rubrics_gym.settings.loading import ConfigurationError
+
+CONFIG = Path(__file__).parents[2] / "config" / "config.yaml"
+
+
+@pytest.fixture
+def config() -> dict[str, Any]:
+    return yaml.safe_load(CONFIG.read_text())
+
+
+def put(config: dict[str, Any], dotted: str, value: Any) -> dict[str, Any]:
+    *path, last = dotted.split(".")
+    place = config
+    for part in path:
+        place = place.setdefault(part, {})
+    place[last] = value
+    return config
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        ("evalution", {}, "unknown key `evalution`. Did you mean `evaluation`?"),
+        ("evaluation.splt", "all", "unknown key `evaluation.splt`. Did you mean `split`?"),
+        ("libraries.matched.sorce", "mined", "unknown key `libraries.matched.sorce`. Did you mean `source`?"),
+        ("arms.matched.judge.libary", "x", "unknown key `arms.matched.judge.libary`. Did you mean `library`?"),
+        ("evaluation.arms", ["excute"], "the arm `excute`, which the configuration does not define. Did you mean `execute`?"),
+        ("evaluation.arms", [], "`evaluation.arms` is empty"),
+        ("arms.matched.judge.library", "matchd", "the library `matchd`"),
+        ("libraries.matched.target", "pool", "the distribution `pool`"),
+        ("libraries.mined.collections", ["poool"], "the collection `poool`"),
+        ("libraries.matched.source", "matched", "made from itself"),
+        ("distributions.pool_complete.collections", ["pol"], "the collection `pol`"),
+        ("arms.matched.judge", None, "there is no `judge:` block"),
+        ("arms.checks_only.checks", None, "there is no `checks:` block"),
+        ("evaluation.arms", ["notice"], "no arm of `evaluation.arms` has code_runs: execute"),
+        ("seed", "soon", "`seed`"),
+        ("evaluation.repeats", 0, "`evaluation.repeats`"),
+    ],
+)
+def test_mistakes_are_named(config: dict[str, Any], key: str, value: Any, says: str) -> None:
+    with pytest.raises(ConfigurationError) as error:
+        loading.load_study(put(config, key, value), "my.yaml")
+    assert says in str(error.value)
+    assert str(error.value).startswith("my.yaml: ")
+    assert "\n" not in str(error.value)
+
+
+def test_a_live_model_needs_its_key_and_the_key_is_never_shown(config: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    study = loading.load_study(put(config, "models.judge", {"provider": "anthropic", "model": "claude-x"}), "my.yaml")
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    with pytest.raises(ConfigurationError, match=r"`models.judge`.*ANTHROPIC_API_KEY"):
+        loading.check_keys(study, "my.yaml")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
+    loading.check_keys(study, "my.yaml")
+
+
+def test_extends_takes_the_other_file_and_replaces_single_keys(tmp_path: Path) -> None:
+    other = tmp_path / "mine.yaml"
+    other.write_text(yaml.safe_dump({"extends": str(CONFIG), "evaluation": {"repeats": 3}, "libraries": {"mined": {"merge": {"threshold": 0.9}}}}))
+    study = loading.load_study(loading.read_file(other), "mine.yaml")
+    assert study.evaluation.repeats == 3
+    assert study.evaluation.split == "quick"
+    assert study.libraries["mined"].merge.threshold == 0.9  # type: ignore[union-attr]
+
+
+def test_a_recipe_of_another_kind_replaces_the_whole_library(tmp_path: Path) -> None:
+    other = tmp_path / "mine.yaml"
+    other.write_text(yaml.safe_dump({"extends": str(CONFIG), "libraries": {"random": {"recipe": "scramble", "source": "mined"}}}))
+    assert loading.load_study(loading.read_file(other), "mine.yaml").libraries["random"].recipe == "scramble"
+
+
+def test_numbers_given_as_text_and_reordered_keys_give_the_same_slices(config: dict[str, Any]) -> None:
+    study = loading.load_study(config, "a")
+    turned = dict(reversed(list(config.items())))
+    turned["evaluation"] = {**dict(reversed(list(config["evaluation"].items()))), "repeats": "1"}
+    turned["seed"] = str(config["seed"])
+    again = loading.load_study(turned, "b")
+    wildcards = {"collection": "pool", "arm": "matched", "library": "matched", "distribution": "pool_complete", "judge": "matched"}
+    for rule in slices.SLICES:
+        if rule in ("mine_candidates", "merge_library", "categorize_rubrics"):
+            wildcards["library"] = "mined"
+        assert slices.settings_of(rule, study, wildcards) == slices.settings_of(rule, again, wildcards), rule
+
+
+def test_a_library_fitted_to_held_out_failures_is_marked_and_so_are_its_children(config: dict[str, Any]) -> None:
+    put(config, "libraries.oracle", {"recipe": "match", "source": "mined", "target": "heldout_complete"})
+    put(config, "libraries.child", {"recipe": "scramble", "source": "oracle"})
+    study = loading.load_study(config, "a")
+    assert loading.contaminated(study, "oracle") and loading.contaminated(study, "child")
+    assert not loading.contaminated(study, "matched")

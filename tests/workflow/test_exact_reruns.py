@@ -1,0 +1,254 @@
+"""What a user changes reruns what depends on it, and nothing else. Every leaf of the configuration is flipped."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from rubrics_gym.settings import loading
+from tests.workflow.conftest import SMALL, TOP, Workflow
+
+CONFIG = ("--configfile", "config/small.yaml")
+
+PAGE = {"build_dashboard"}
+FIGURES = {"draw_figures"} | PAGE
+COSTS = {"account_costs"} | PAGE
+TABLES = {"build_tables"} | FIGURES
+EPISODE = {"run_episode", "run_final", "grade_episode"} | TABLES | COSTS
+MEASURED = {"measure_judge"} | FIGURES
+REPLAY = {"replay_judge"} | MEASURED | COSTS
+TRUTH = {"build_truth_table"} | FIGURES
+MIX = {"failure_distribution"} | TABLES
+FAILURES = {"detect_failures", "categorize_failures", "attribute_causes"} | MIX | TRUTH | COSTS
+EXECUTED = EPISODE | FAILURES | REPLAY  # the execute arm's episodes are the held-out failures and the judge's truth
+JUDGED = EPISODE | REPLAY
+MATCHED = {"match_library", "scramble_library", "sample_library", "embed_library"} | JUDGED
+SORTED = {"categorize_rubrics"} | MATCHED
+MERGED = {"merge_library"} | SORTED
+MINED = {"mine_candidates"} | MERGED
+ROLLOUTS = {"collect_rollout", "grade_rollout"} | FAILURES | MINED
+
+# pattern of a leaf -> rules that its change plans. The first pattern that matches counts.
+EXPECTED: list[tuple[str, set[str]]] = [
+    (r"name", TABLES | MEASURED | TRUTH | COSTS),
+    (r"seed", ROLLOUTS | EXECUTED),
+    (r"models\.agent\.model|models\.agent\.max_tokens", ROLLOUTS | EXECUTED),
+    (r"models\.judge\.(model|max_tokens)", JUDGED),
+    (r"models\.miner\.(model|max_tokens)", MINED),
+    (r"models\.classifier\.(model|max_tokens)", {"categorize_failures", "build_truth_table"} | MIX | SORTED),
+    (r"models\.reviewer\.(model|max_tokens)", {"attribute_causes"} | MIX | TRUTH | MATCHED),
+    (r"simulation\.agent\..*", ROLLOUTS | EXECUTED),
+    (r"simulation\.judge\..*", JUDGED),
+    (r"simulation\.miner\..*", MINED),
+    (r"simulation\.classifier\..*", {"categorize_failures", "build_truth_table"} | MIX | SORTED),
+    (r"simulation\.reviewer\..*", {"attribute_causes"} | MIX | TRUTH | MATCHED),
+    (r"sandbox\..*", ROLLOUTS | EXECUTED),
+    (r"collections\.pool\.tasks\.limit|collections\.pool\.attempts", {"prepare_task"} | ROLLOUTS),
+    (r"collections\.pool\.limits\..*", ROLLOUTS),
+    (r"distributions\.pool_complete\.target", MIX | MATCHED),
+    (r"distributions\.heldout_complete\.target", MIX),
+    (r"libraries\.mined\.(per_rollout|trace_chars)", MINED),
+    (r"libraries\.mined\.merge\..*", MERGED),
+    (r"libraries\.matched\.target", MATCHED),
+    (r"libraries\.scrambled\.source", {"scramble_library", "embed_library"} | JUDGED),
+    (r"libraries\.random\.source|libraries\.random\.size_of", {"sample_library", "embed_library"} | JUDGED),
+    (r"arms\.execute\..*", EXECUTED),
+    (r"arms\.(notice|checks_only)\..*", EPISODE),
+    (r"arms\.\w+\..*", JUDGED),
+    (r"evaluation\.repeats|evaluation\.split", {"prepare_task"} | EXECUTED),
+    (r"evaluation\.limits\..*", EXECUTED),
+    (r"statistics\..*", TABLES | MEASURED | TRUTH),
+    (r"report\.title", PAGE),
+]
+
+# leaves that are flipped otherwise, or whose flip is another study altogether
+ELSEWHERE = re.compile(
+    r"extends|pathvars.*|models\.\w+\.provider|sandbox\.kind|collections\.pool\.sealed|collections\.pool\.tasks\.(benchmark|role)"
+    r"|distributions\.\w+\.collections|libraries\.\w+\.(recipe|collections)|libraries\.matched\.source|arms\.\w+\.code_runs"
+    r"|evaluation\.(arms|benchmark)|simulation\.agent\.mix|arms\.\w+\.(checks|judge)$"
+)
+# leaves whose new value planning depends on names, given by hand
+BY_NAME: dict[str, Any] = {
+    "evaluation.split": "all",
+    "libraries.matched.target": "heldout_complete",
+    "libraries.scrambled.source": "mined",
+    "libraries.random.source": "matched",
+    "libraries.random.size_of": "scrambled",
+    "sandbox.packages": ["numpy", "pandas"],
+    "arms.task_only.judge.library": "random",
+    "arms.scrambled.judge.library": "matched",
+    "arms.random.judge.library": "matched",
+    "arms.matched.judge.library": "random",
+    "collections.pool.tasks.limit": 3,
+}
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Dotted path and value of every leaf of the merged configuration."""
+    if isinstance(value, dict) and value:
+        for key, inner in value.items():
+            yield from leaves(inner, f"{path}.{key}" if path else key)
+    else:
+        yield path, value
+
+
+def flipped(path: str, value: Any) -> Any:
+    """Another valid value."""
+    if path in BY_NAME:
+        return BY_NAME[path]
+    others = {
+        "retrieval": "similarity",
+        "target": "trace",
+        "sees": ["world_state"],
+        "hold_on": ["crash"],
+    }
+    last = path.rsplit(".", 1)[-1]
+    if last in others:
+        return others[last]
+    match value:
+        case bool():
+            return not value
+        case int():
+            return value + 1
+        case float():
+            return value * 0.9 if value else 0.1
+        case str():
+            return f"{value}_b" if last == "name" else f"{value} B"
+    raise AssertionError(f"no other value is known for {path}={value!r}: add it to BY_NAME")
+
+
+def merged_study() -> dict[str, Any]:
+    here = Path.cwd()
+    os.chdir(TOP)
+    try:
+        return loading.load_study(SMALL, "small").model_dump(mode="json")
+    finally:
+        os.chdir(here)
+
+
+def overlay(path: str, value: Any) -> dict[str, Any]:
+    keys = path.split(".")
+    nested: Any = value
+    for key in reversed(keys):
+        nested = {key: nested}
+    return {"extends": "config/small.yaml", **nested}
+
+
+LEAVES = [(path, value) for path, value in leaves(merged_study()) if not ELSEWHERE.fullmatch(path)]
+
+
+def expected(path: str) -> set[str]:
+    for pattern, rules in EXPECTED:
+        if re.fullmatch(pattern, path):
+            return rules
+    raise AssertionError(f"{path} is not in the table of expected reruns: say which rules its change plans")
+
+
+@pytest.mark.parametrize(("path", "value"), LEAVES, ids=[path for path, _ in LEAVES])
+def test_a_changed_leaf_plans_exactly_what_depends_on_it(finished: Workflow, tmp_path: Path, path: str, value: Any) -> None:
+    changed = tmp_path / "changed.yaml"
+    changed.write_text(yaml.safe_dump(overlay(path, flipped(path, value))))
+    assert set(finished.planned("--configfile", str(changed))) == expected(path)
+
+
+def test_reordered_keys_equal_overlays_and_numbers_as_text_plan_nothing(finished: Workflow, tmp_path: Path) -> None:
+    study = merged_study()
+    turned = {key: dict(reversed(list(value.items()))) if isinstance(value, dict) else value for key, value in reversed(list(study.items()))}
+    same = tmp_path / "same.yaml"
+    same.write_text(yaml.safe_dump(turned, sort_keys=False))
+    assert finished.planned("--configfile", str(same)) == {}
+    assert finished.planned(*CONFIG, "--config", "evaluation={repeats: 1, split: quick}", "seed=20261129") == {}
+    assert finished.planned(*CONFIG, "--config", 'evaluation={repeats: "1"}', 'statistics={draws: "4000"}') == {}
+
+
+def test_touching_every_file_plans_nothing(finished: Workflow, copy_of: Callable[[Workflow], Workflow]) -> None:
+    clone = copy_of(finished)  # a clone with results/ and .snakemake/ is itself one of the cases
+    assert clone.planned(*CONFIG) == {}
+    for name in ("Snakefile", "rules", "scripts", "config", "profiles", "resources"):
+        place = clone.folder / name
+        for path in [place, *place.rglob("*")] if place.is_dir() else [place]:
+            path.touch()
+    assert clone.planned(*CONFIG) == {}
+
+
+MODULES = sorted((TOP / "scripts").rglob("*.py"))
+
+
+def test_a_comment_or_docstring_in_any_module_plans_nothing(finished: Workflow, copy_of: Callable[[Workflow], Workflow]) -> None:
+    clone = copy_of(finished)
+    for module in (clone.folder / "scripts").rglob("*.py"):
+        module.write_text(module.read_text() + "\n# a remark\n")
+    assert clone.planned(*CONFIG) == {}
+
+
+@pytest.mark.parametrize(
+    ("module", "rules"),
+    [
+        ("grading/packaged.py", {"grade_rollout", "grade_episode", "attribute_causes"} | MIX | TRUTH | MINED),
+        ("libraries/merging.py", MERGED),
+        ("libraries/matching.py", MATCHED | {"failure_distribution"} - {"failure_distribution"}),
+        ("judge/judging.py", JUDGED),
+        ("report/figures.py", FIGURES),
+        ("providers/simulated/judge/__init__.py", JUDGED),
+        ("providers/simulated/agent/__init__.py", ROLLOUTS | EXECUTED),
+        ("providers/simulated/miner.py", MINED),
+    ],
+)
+def test_a_line_of_logic_plans_the_rules_that_reach_it_and_what_follows(
+    finished: Workflow, copy_of: Callable[[Workflow], Workflow], module: str, rules: set[str]
+) -> None:
+    clone = copy_of(finished)
+    path = clone.folder / "scripts" / "rubrics_gym" / module
+    path.write_text(path.read_text() + "\n_ANOTHER_LINE = 1\n")
+    assert set(clone.planned(*CONFIG)) == rules
+
+
+def test_an_edited_judge_does_not_plan_episodes_without_one(finished: Workflow, copy_of: Callable[[Workflow], Workflow]) -> None:
+    clone = copy_of(finished)
+    path = clone.folder / "scripts" / "rubrics_gym" / "judge" / "judging.py"
+    path.write_text(path.read_text() + "\n_ANOTHER_LINE = 1\n")
+    plan = clone.planned(*CONFIG)
+    assert plan["run_episode"] == 4 * len(loading_split("quick"))  # task_only, scrambled, random, matched
+
+
+def loading_split(name: str) -> tuple[str, ...]:
+    from rubrics_gym.tasks.catalog import load_benchmark
+
+    return load_benchmark("packaged").splits[name]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "rules"),
+    [
+        ("agent.yaml", ROLLOUTS | EXECUTED),
+        ("feedback.yaml", ROLLOUTS | EXECUTED),
+        ("judge.yaml", JUDGED),
+        ("miner.yaml", MINED),
+        ("classifier.yaml", {"categorize_failures", "build_truth_table"} | MIX | SORTED),
+        ("reviewer.yaml", {"attribute_causes"} | MIX | TRUTH | MATCHED),
+    ],
+)
+def test_a_changed_prompt_plans_the_role_that_reads_it(
+    finished: Workflow, copy_of: Callable[[Workflow], Workflow], prompt: str, rules: set[str]
+) -> None:
+    clone = copy_of(finished)
+    path = clone.folder / "resources" / "prompts" / prompt
+    path.write_text(path.read_text().replace("version: ", "version: new-", 1))
+    assert set(clone.planned(*CONFIG)) == rules | COSTS
+
+
+def test_a_sealed_collection_is_never_planned(finished: Workflow, copy_of: Callable[[Workflow], Workflow], tmp_path: Path) -> None:
+    clone = copy_of(finished)
+    sealed = clone.folder / "config" / "sealed.yaml"
+    sealed.write_text(yaml.safe_dump({"extends": "config/small.yaml", "seed": 1, "collections": {"pool": {"sealed": True}}}))
+    refused = clone.dry_run("--configfile", "config/sealed.yaml")
+    assert refused.returncode != 0
+    assert "make seal COLLECTION=pool" in refused.stdout + refused.stderr
+    (clone.folder / "results" / "rollouts" / "pool" / "sealed.json").write_text("{}")
+    assert "collect_rollout" not in clone.planned("--configfile", "config/sealed.yaml")

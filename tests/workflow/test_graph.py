@@ -1,0 +1,71 @@
+"""Properties of the whole graph of jobs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.workflow.conftest import TOP
+
+RULES = {path.stem: path.read_text() for path in (TOP / "rules").glob("*.smk")}
+
+
+def blocks() -> dict[str, str]:
+    """Rule name -> text of the rule."""
+    found = {}
+    for text in RULES.values():
+        for block in re.split(r"(?m)^rule ", text)[1:]:
+            name = block.split(":", 1)[0]
+            found[name] = re.split(r"(?m)^(?=def )", block)[0]
+    return found
+
+
+def part(block: str, directive: str) -> str:
+    match = re.search(rf"(?ms)^    {directive}:\n(.*?)(?=^    [a-z_]+:|\Z)", block)
+    return match.group(1) if match else ""
+
+
+def test_rule_script_log_and_benchmark_share_one_name() -> None:
+    for name, block in blocks().items():
+        assert f'"../scripts/{name}.py"' in part(block, "script"), name
+        assert f'"<logs>/{name}' in part(block, "log"), name
+        assert f'"<benchmarks>/{name}' in part(block, "benchmark"), name
+        assert f'settings=settings("{name}")' in part(block, "params"), name
+        assert re.search(rf'code=code\(\s*"{name}"', part(block, "params")), name
+        assert part(block, "message"), name
+        assert (TOP / "scripts" / f"{name}.py").is_file(), name
+
+
+def test_every_script_belongs_to_a_rule_or_a_make_target() -> None:
+    makefile = (TOP / "Makefile").read_text()
+    for script in (TOP / "scripts").glob("*.py"):
+        assert script.stem in blocks() or f"scripts/{script.name}" in makefile, script
+
+
+def test_only_graders_open_private_bundles() -> None:
+    readers = {name for name, block in blocks().items() if "private" in part(block, "input")}
+    assert readers == {"grade_rollout", "grade_episode"}
+
+
+def test_only_the_truth_table_reads_plans() -> None:
+    readers = {name for name, block in blocks().items() if "plan" in part(block, "input")}
+    assert readers == {"build_truth_table"}
+
+
+def test_scripts_read_no_configuration_but_their_settings() -> None:
+    for script in (TOP / "scripts").glob("*.py"):
+        text = script.read_text()
+        assert "snakemake.config" not in text, script
+        if script.stem in blocks():
+            assert "with job(snakemake, " in text, script
+
+
+def test_profiles_repeat_what_exact_reruns_need() -> None:
+    import yaml
+
+    for profile in (TOP / "profiles").glob("*/config.yaml"):
+        settings = yaml.safe_load(profile.read_text())
+        assert set(settings["rerun-triggers"]) == {"mtime", "params", "input", "software-env"}, profile
+        assert settings["max-checksum-file-size"] >= 10**9, profile
+        assert settings["rerun-incomplete"] and settings["nolock"] and settings["keep-going"], profile
+        assert "retries" not in settings and "quiet" not in settings, profile
