@@ -12,9 +12,7 @@ rule collect_rollout:
         artifacts="<results>/rollouts/{collection}/{benchmark}/{task}/{attempt}/artifacts.tar.gz",
         requests="<results>/rollouts/{collection}/{benchmark}/{task}/{attempt}/requests.jsonl",
         attempts="<results>/rollouts/{collection}/{benchmark}/{task}/{attempt}/attempts.jsonl",
-        plan=(
-            "<results>/simulated/plans/rollouts/{collection}/{benchmark}/{task}/{attempt}/plan.jsonl" if SIMULATED_AGENT else []
-        ),
+        plan=("<results>/simulated/plans/rollouts/{collection}/{benchmark}/{task}/{attempt}/plan.jsonl" if SIMULATED_AGENT else []),
     log:
         "<logs>/collect_rollout/{collection}/{benchmark}/{task}/{attempt}.log",
     benchmark:

@@ -1,6 +1,5 @@
 # The checked study, the task lists that span the DAG, and the provenance parameters of rules.
 
-import os
 import re
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ from snakemake.exceptions import WorkflowError
 
 sys.path.insert(0, str(Path(workflow.basedir) / "scripts"))
 
+from rubrics_gym.models.keys import MissingKey, check_keys
 from rubrics_gym.records.tasks import Role
 from rubrics_gym.settings import code as code_settings
 from rubrics_gym.settings import loading, lock, slices
@@ -25,9 +25,9 @@ def checked_study():
     """The study, or one paragraph that says what is wrong with the configuration."""
     try:
         study = loading.load_study(config, CONFIG_SOURCE)
-        loading.check_keys(study, CONFIG_SOURCE)
+        check_keys(study.models)
         return study
-    except loading.ConfigurationError as error:
+    except (loading.ConfigurationError, MissingKey) as error:
         raise WorkflowError(str(error)) from None
 
 
@@ -78,7 +78,9 @@ def refuse_wrong_roles():
             raise WorkflowError(f"{CONFIG_SOURCE}: `collections.{name}.tasks.role` is held_out; held-out tasks are never mined.")
         mined_and_tested = set(POOL_TASKS[name]) & set(HELD_OUT_TASKS)
         if mined_and_tested:
-            raise WorkflowError(f"{CONFIG_SOURCE}: `{sorted(mined_and_tested)[0]}` is in collection `{name}` and in the split `{STUDY.evaluation.split}`.")
+            raise WorkflowError(
+                f"{CONFIG_SOURCE}: `{sorted(mined_and_tested)[0]}` is in collection `{name}` and in the split `{STUDY.evaluation.split}`."
+            )
 
 
 refuse_wrong_roles()
@@ -150,7 +152,11 @@ def sealed_collections():
     """Sealed collections; their rollouts must be there, because nothing makes them again."""
     sealed = [name for name, collection in STUDY.collections.items() if collection.sealed]
     for name in sealed:
-        missing = [path for path in [f"{RESULTS}/rollouts/{name}/sealed.json", *files("trajectory.jsonl", rollouts(name))] if not Path(path).exists()]
+        missing = [
+            path
+            for path in [f"{RESULTS}/rollouts/{name}/sealed.json", *files("trajectory.jsonl", rollouts(name))]
+            if not Path(path).exists()
+        ]
         if missing:
             raise WorkflowError(
                 f"{CONFIG_SOURCE}: collection `{name}` is sealed, but {missing[0]} is missing ({len(missing)} files in all). "

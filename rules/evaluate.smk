@@ -13,9 +13,7 @@ rule run_episode:
         artifacts="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/artifacts.tar.gz",
         requests="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/requests.jsonl",
         attempts="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/attempts.jsonl",
-        plan=(
-            "<results>/simulated/plans/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/plan.jsonl" if SIMULATED_AGENT else []
-        ),
+        plan=("<results>/simulated/plans/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/plan.jsonl" if SIMULATED_AGENT else []),
     log:
         "<logs>/run_episode/{split}/{arm}/{repeat}/{benchmark}/{task}.log",
     benchmark:

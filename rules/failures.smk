@@ -71,9 +71,7 @@ rule attribute_causes:
 rule failure_distribution:
     input:
         events=lambda w: [f"<results>/failures/{name}/events.parquet" for name in STUDY.distributions[w.distribution].collections],
-        categories=lambda w: [
-            f"<results>/failures/{name}/categories.parquet" for name in STUDY.distributions[w.distribution].collections
-        ],
+        categories=lambda w: [f"<results>/failures/{name}/categories.parquet" for name in STUDY.distributions[w.distribution].collections],
         causes=lambda w: (
             [f"<results>/failures/{name}/causes.parquet" for name in STUDY.distributions[w.distribution].collections]
             if STUDY.distributions[w.distribution].target == "complete"

@@ -32,7 +32,7 @@ rule measure_judge:
         types="resources/failure_types.yaml",
     output:
         table="<results>/tables/precision_recall.csv",
-        categories="<results>/tables/precision_recall_by_type.csv",
+        by_type="<results>/tables/recall_by_type.csv",
     log:
         "<logs>/measure_judge.log",
     benchmark:

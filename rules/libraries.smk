@@ -155,11 +155,11 @@ rule embed_library:
         "<logs>/embed_library/{library}.log",
     benchmark:
         "<benchmarks>/embed_library/{library}.tsv"
+    resources:
+        gpu=0,
     params:
         settings=settings("embed_library"),
         code=code("embed_library"),
-    resources:
-        gpu=0,
     message:
         "Embedding the rubrics of {wildcards.library}"
     script:

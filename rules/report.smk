@@ -28,8 +28,7 @@ rule build_tables:
 rule account_costs:
     input:
         requests=lambda w: request_ledgers(),
-        attempts=lambda w: files("attempts.jsonl", every_attempt())
-        + files("final_attempts.jsonl", every_episode()),
+        attempts=lambda w: files("attempts.jsonl", every_attempt()) + files("final_attempts.jsonl", every_episode()),
         trajectories=lambda w: files("trajectory.jsonl", every_attempt()),
         final_of=lambda w: files("trajectory.jsonl", every_episode()),
         finals=lambda w: files("final.json", every_episode()),
@@ -55,6 +54,8 @@ rule build_truth_table:
         plans=lambda w: [plan_of(folder) for folder in truth_attempts()],
         trajectories=lambda w: files("trajectory.jsonl", truth_attempts()),
         grades=lambda w: files("grade.json", truth_attempts()),
+        final_of=lambda w: files("trajectory.jsonl", truth_episodes()),
+        finals=lambda w: files("final.json", truth_episodes()),
         events=expand("<results>/failures/{collection}/events.parquet", collection=failure_collections()),
         categories=expand("<results>/failures/{collection}/categories.parquet", collection=failure_collections()),
         causes=expand("<results>/failures/{collection}/causes.parquet", collection=failure_collections()),
@@ -131,6 +132,11 @@ def scientific_tables():
 def truth_attempts():
     """Attempts whose failures are counted: all that a planted mistake can be compared with."""
     return [folder for name in failure_collections() for folder in attempts_of(name)]
+
+
+def truth_episodes():
+    """Those of them that are episodes, whose result is that of their final run."""
+    return attempts_of(loading.HELDOUT) if loading.HELDOUT in failure_collections() else []
 
 
 def request_ledgers():

@@ -18,7 +18,7 @@ with job(snakemake, AccountCosts) as (settings, log):
         events = read_trajectory(path)
         if path in finals:
             events.append(FinalEvent.model_validate(read_json(finals[path])))
-        ends.update({events[0].unit: event.reason for event in events if isinstance(event, EndEvent)})
+        ends[events[0].unit] = next((event.reason for event in events if isinstance(event, EndEvent)), "")
         times.append(attempt_times(events))
     lines = [line for path in snakemake.input.requests for line in last_lines(path)]
     attempts = [row for path in snakemake.input.attempts for row in read_records(path, AttemptRow)]

@@ -17,4 +17,11 @@ with job(snakemake, DeriveLibrary) as (settings, log):
     manifest = describe_derived(settings, source, rubrics, {settings.recipe.source: snakemake.input.rubrics}, target=target.id, **measured)
     write_json_lines(snakemake.output.rubrics, rubrics)
     write_json(snakemake.output.manifest, manifest)
-    log.info("%d of %d rubrics; %s is binding; distance %.1f to %.1f", len(rubrics), len(source), matched.binding_bin, matched.distance_before, matched.distance)
+    log.info(
+        "%d of %d rubrics; %s is binding; distance %.1f to %.1f",
+        len(rubrics),
+        len(source),
+        matched.binding_bin,
+        matched.distance_before,
+        matched.distance,
+    )

@@ -1,1 +1,78 @@
-x=1
+"""One episode on a held-out task under one arm: served from the store when it was made before, else made there and copied here."""
+
+from contextlib import ExitStack
+
+from rubrics_gym.harness.attempts import WorkPlace, agent_seed, record_attempt
+from rubrics_gym.harness.episode import PROTOCOL, Attempt
+from rubrics_gym.models.prompts import load_prompt
+from rubrics_gym.providers.opening import open_client
+from rubrics_gym.records.files import append_json_line
+from rubrics_gym.settings.code import digest
+from rubrics_gym.settings.job import job
+from rubrics_gym.settings.places import store_folder
+from rubrics_gym.settings.slices import RunEpisode
+from rubrics_gym.store.attempts import AttemptStore
+from rubrics_gym.store.serving import copy_ledger, deliver, obtain, work_key, write_attempts
+
+
+def open_judge(stack, settings, unit, inputs):
+    """The judge of the arm, asking on behalf of the episode; None for an arm without one."""
+    if settings.arm.judge is None:
+        return None
+    from rubrics_gym.judge.judging import Judge
+    from rubrics_gym.judge.opening import open_lookup
+
+    lookup = open_lookup(settings.arm.judge, inputs)
+    given = {"encode": lookup.encoder.encode if lookup else None} if settings.judge_simulation else {}
+    client = stack.enter_context(open_client(settings.judge, "judge", settings.judge_simulation, unit, inputs.prices, **given))
+    return Judge(settings.arm_name, client, settings.judge, load_prompt(inputs.judge_prompt), settings.seed, lookup)
+
+
+with job(snakemake, RunEpisode) as (settings, log):
+    w = snakemake.wildcards
+    unit = f"episodes/{w.arm}/{w.repeat}/{w.benchmark}/{w.task}"
+    judge_unit = f"judge/{unit}"
+    asked = {
+        name: snakemake.input[name]
+        for name in ("public", "prompt", "feedback", "judge_prompt", "rubrics", "manifest")
+        if snakemake.input.get(name)
+    }
+    code = digest(snakemake.params.code)
+    store = AttemptStore(store_folder())
+
+    def make(attempt):
+        def plan(line):
+            append_json_line(attempt.folder / "plan.jsonl", line)
+
+        (attempt.folder / "plan.jsonl").touch()
+        given = {"plan": plan} if settings.simulation else {}
+        with ExitStack() as stack:
+            place = stack.enter_context(WorkPlace(snakemake.input.public))
+            client = stack.enter_context(
+                open_client(settings.agent, "agent", settings.simulation, unit, snakemake.input.prices, settings.limits.cost_usd, **given)
+            )
+            what = Attempt(
+                unit=unit,
+                number=attempt.number,
+                task=place.task,
+                arm_name=settings.arm_name,
+                arm=settings.arm,
+                limits=settings.limits,
+                model=settings.agent,
+                seed=agent_seed(settings.seed, w.benchmark, w.task, w.repeat),  # the same under every arm
+                code=code,
+                lost_attempts=tuple(lost.name for lost in store.lost(unit, key)),
+            )
+            judge = open_judge(stack, settings, judge_unit, snakemake.input)
+            prompts = load_prompt(snakemake.input.prompt), load_prompt(snakemake.input.feedback)
+            end = record_attempt(what, client, judge, settings.sandbox, place, attempt.folder, *prompts)
+            log.info("ended: %s after %d steps", end.reason, end.steps)
+
+    key = work_key(settings, asked, PROTOCOL)
+    attempt, made = obtain(store, unit, key, code, make)
+    log.info("%s attempt %s", "made" if made else "served from the store:", attempt.name)
+    deliver(attempt, {"trajectory.jsonl": snakemake.output.trajectory, "artifacts.tar.gz": snakemake.output.artifacts})
+    if snakemake.output.get("plan"):
+        deliver(attempt, {"plan.jsonl": snakemake.output.plan})
+    copy_ledger(store_folder(), [unit, judge_unit], snakemake.output.requests)
+    write_attempts(store, unit, snakemake.output.attempts)

@@ -13,6 +13,7 @@ from rubrics_gym.records.rubrics import BudgetLine, LibraryManifest, Rubric, Rub
 from rubrics_gym.report import figures
 from rubrics_gym.report.arms import Episode, contrasts, results_per_arm
 from rubrics_gym.report.dashboard import build_dashboard
+from rubrics_gym.report.judges import NO_LIBRARY
 from rubrics_gym.report.ledger import attempt_rows, request_rows
 from rubrics_gym.report.mixes import failure_mix, library_rows
 from rubrics_gym.report.specs import SPECS
@@ -61,7 +62,9 @@ BINS = {"runtime:time_limit": 72, "runtime:own_logic": 20, "runtime:missing_pack
 
 
 def grade(outcome: Outcome, task: str, medal: str | None = None, above: bool | None = None) -> Grade:
-    return Grade(benchmark="packaged", task=task, outcome=outcome, metric="roc_auc", greater_is_better=True, medal=medal, above_median=above)
+    return Grade(
+        benchmark="packaged", task=task, outcome=outcome, metric="roc_auc", greater_is_better=True, medal=medal, above_median=above
+    )
 
 
 def episodes(competitions: int = 6, repeats: int = 2) -> list[Episode]:
@@ -93,7 +96,9 @@ def rubric(number: int, title: str = "") -> Rubric:
         kind=list(RubricKind)[number % 3],
         category=category,
         runtime_type=kind or None,
-        support=(Support(collection="pool", benchmark="packaged", task=f"task-{number % 11}", attempt=0, steps=(3, 5), quotes=("Killed",)),),
+        support=(
+            Support(collection="pool", benchmark="packaged", task=f"task-{number % 11}", attempt=0, steps=(3, 5), quotes=("Killed",)),
+        ),
         error_weight=number % 5,
         outcome_weight=number % 2,
     )
@@ -135,18 +140,34 @@ def ledger_lines() -> list[LedgerLine]:
 
 def precision_recall() -> list[dict[str, Any]]:
     rows = []
-    shown = [("matched", "judge", 0.81, 0.74), ("", "judge", 0.62, 0.41), ("always_flag", "baseline", 0.38, 1.0), ("always_clean", "baseline", None, 0.0)]
+    shown = [
+        ("matched", "judge", 0.81, 0.74),
+        (NO_LIBRARY, "judge", 0.62, 0.41),
+        ("always_flag", "baseline", 0.38, 1.0),
+        ("always_clean", "baseline", None, 0.0),
+    ]
     for library, kind, precision, recall in shown:
         rows.append(
             dict(
-                judge="simulated-judge-1" if kind == "judge" else library, library=library if kind == "judge" else "", kind=kind, commands=140,
+                judge="simulated-judge-1" if kind == "judge" else library, library=library if kind == "judge" else "", kind=kind, reading="excluded", commands=140,
                 prevalence=0.379, coverage=1.0, tp=39, fp=9, fn=14, tn=78, precision=precision, recall=recall, npv=0.85, npv_low=0.7,
                 npv_high=0.95, precision_low=precision and precision - 0.1, precision_high=precision and min(1.0, precision + 0.1),
-                recall_low=max(0.0, recall - 0.12), recall_high=min(1.0, recall + 0.12), mcc=0.61, n=140, clusters=6, interval_kind="ratio_t",
+                recall_low=max(0.0, recall - 0.12), recall_high=min(1.0, recall + 0.12), mcc=0.61, contaminated=False, n=140, clusters=6, interval_kind="ratio_t",
                 note="" if precision else "nothing flagged: precision is not defined", study=STUDY, simulated=True,
             )
         )  # fmt: skip
     return rows
+
+
+def recall_by_type() -> list[dict[str, Any]]:
+    return [
+        dict(
+            judge="simulated-judge-1", library=library, failure_type=kind, recall=0.6, recall_low=0.4, recall_high=0.8, n=20, clusters=6,
+            interval_kind="ratio_t", note="", study=STUDY, simulated=True,
+        )
+        for library in ("matched", NO_LIBRARY)
+        for kind in ("time_limit", "own_logic", "missing_package")
+    ]  # fmt: skip
 
 
 def pool() -> list[dict[str, Any]]:
@@ -167,7 +188,9 @@ def tables(competitions: int = 6, repeats: int = 2) -> dict[str, list[dict[str, 
     """Every table of the report as typed rows."""
     played = episodes(competitions, repeats)
     findings = [
-        Finding(label, f"rollouts/pool/packaged/task-{n}/0", n % 4 != 0, n % 4 != 0, True if label.startswith("runtime") else None, n % 7 != 1)
+        Finding(
+            label, f"rollouts/pool/packaged/task-{n}/0", n % 4 != 0, n % 4 != 0, True if label.startswith("runtime") else None, n % 7 != 1
+        )
         for label in BINS
         for n in range(12)
     ]
@@ -184,6 +207,7 @@ def tables(competitions: int = 6, repeats: int = 2) -> dict[str, list[dict[str, 
         "arms": results_per_arm(played, STUDY, simulated=True),
         "contrasts": contrasts(played, default_pairs(SETTINGS), STUDY, simulated=True, draws=500),
         "precision_recall": precision_recall(),
+        "recall_by_type": recall_by_type(),
         "truth": truth_rows(findings, STUDY, simulated=True),
         "requests": request_rows(ledger_lines(), STUDY, simulated=True),
         "attempts": attempt_rows(attempts, outcomes, STUDY, simulated=True),

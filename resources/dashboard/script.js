@@ -43,28 +43,49 @@ for (const input of document.querySelectorAll("[data-filter-table]")) {
     for (const row of rows) row.hidden = !matches(textOf(row));
   });
 }
+
+// Rubrics: a library shows a page of them at a time, so that thousands open and filter at once.
+const PAGE = 100;
 const rubricFilter = document.getElementById("rubric-filter");
 if (rubricFilter) {
   const status = document.getElementById("rubric-count"), help = status.textContent;
   const libraries = [...document.querySelectorAll(".library")].map((library) => ({
-    library, hits: library.querySelector(".hits"), rubrics: [...library.querySelectorAll(".rubric")],
+    hits: library.querySelector(".hits"), more: library.querySelector(".more"), rubrics: [...library.querySelectorAll(".rubric")], limit: PAGE,
   }));
-  onInput(rubricFilter, (query) => {
-    const matches = matcher(query);
-    let total = 0, all = 0;
-    for (const { library, hits, rubrics } of libraries) {
-      let shown = 0;
-      for (const rubric of rubrics) {
-        const match = matches(textOf(rubric));
-        if (rubric.hidden === match) rubric.hidden = !match;
-        shown += match;
-      }
-      hits.textContent = query.trim() ? `${shown} of ` : "";
-      total += shown;
-      all += rubrics.length;
+  const show = (library, matches) => {
+    let found = 0;
+    for (const rubric of library.rubrics) {
+      const match = matches(rubric);
+      found += match;
+      const hide = !match || found > library.limit;
+      if (rubric.hidden !== hide) rubric.hidden = hide;
     }
-    status.textContent = query.trim() ? `${total} of ${all} rubrics match.` : help;
+    library.more.hidden = found <= library.limit;
+    library.more.textContent = `Show ${Math.min(PAGE, found - library.limit)} more of ${found}`;
+    return found;
+  };
+  const showAll = (query) => {
+    const matches = matcher(query), filtered = query.trim() !== "";
+    let total = 0, all = 0;
+    for (const library of libraries) {
+      const found = show(library, filtered ? (rubric) => matches(textOf(rubric)) : () => true);
+      library.hits.textContent = filtered ? `${found} of ` : "";
+      total += found;
+      all += library.rubrics.length;
+    }
+    status.textContent = filtered ? `${total} of ${all} rubrics match.` : help;
+  };
+  for (const library of libraries) {
+    library.more.addEventListener("click", () => {
+      library.limit += PAGE;
+      showAll(rubricFilter.value);
+    });
+  }
+  onInput(rubricFilter, (query) => {
+    for (const library of libraries) library.limit = PAGE;
+    showAll(query);
   });
+  showAll("");
 }
 
 // The section in view is marked in the navigation.

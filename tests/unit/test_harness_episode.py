@@ -11,7 +11,7 @@ import pytest
 
 from rubrics_gym.harness.artifacts import write_artifacts
 from rubrics_gym.harness.episode import Attempt, run_episode
-from rubrics_gym.harness.final import has_exit_line, run_final
+from rubrics_gym.harness.final import is_lost, run_final
 from rubrics_gym.harness.outcomes import attempt_outcome, final_outcome
 from rubrics_gym.harness.recorder import Recorder, executed_commands, read_trajectory
 from rubrics_gym.harness.sandbox import Sandbox, SandboxDied, SandboxRefused
@@ -382,7 +382,8 @@ def test_a_lost_final_run_is_not_the_agents_failure(run: Callable[..., Run], mon
     monkeypatch.setattr("rubrics_gym.harness.final.Sandbox.run", dies)
     monkeypatch.setattr("rubrics_gym.harness.final.Sandbox._probe", lambda self: None)
     final = _final(done)
-    assert not has_exit_line(done.folder / "final_run.log")
+    assert is_lost(final)
+    assert "[exit]" not in (done.folder / "final_run.log").read_text()
     assert final_outcome(done.events, final) is Outcome.LOST_FINAL
 
 

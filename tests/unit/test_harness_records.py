@@ -1,6 +1,7 @@
 """The recorder, the world as read from outside, the policies, outputs and the conversation's size."""
 
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,17 @@ def test_changed_files_are_seen_once(tmp_path: Path) -> None:
     (event,) = work.changes(3)
     assert event.sha256 == hashlib.sha256(b"x = 2").hexdigest()
     assert work.sizes() == {"a.py": 5, "b.csv": 1}
+
+
+def test_odd_files_do_not_stop_the_record(tmp_path: Path) -> None:
+    work = WorkFolder(tmp_path)
+    (tmp_path / "closed").mkdir(mode=0)
+    (tmp_path / "secret.py").touch(mode=0)
+    os.mkfifo(tmp_path / "pipe")
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.py")).write_text("x")
+    (event,) = work.changes(1)
+    assert (event.path, event.text) == ("?.py", "x")
+    assert work.sizes() == {"?.py": 1}
 
 
 def test_installed_packages_are_read_from_their_metadata(tmp_path: Path) -> None:

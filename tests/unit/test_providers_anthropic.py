@@ -18,7 +18,7 @@ from rubrics_gym.models.client import Client
 from rubrics_gym.models.prices import load_prices
 from rubrics_gym.models.request import Message, ProviderError, Request, Tool, ToolCall, ToolResult
 from rubrics_gym.models.structured import parse
-from rubrics_gym.providers.anthropic import AnthropicProvider
+from rubrics_gym.providers.anthropic import Anthropic
 from rubrics_gym.store.requests import Ledger, read_requests
 
 KEY = "sk-ant-very-secret"
@@ -121,8 +121,8 @@ def server() -> Iterator[Server]:
     server.http.server_close()
 
 
-def provider(server: Server, key: str = KEY, **limits: float) -> AnthropicProvider:
-    return AnthropicProvider(key, base_url=server.url, **{"connect_s": 2.0, "read_s": 5.0, "deadline_s": 10.0, **limits})
+def provider(server: Server, key: str = KEY, **limits: float) -> Anthropic:
+    return Anthropic(key, base_url=server.url, **{"connect_s": 2.0, "read_s": 5.0, "deadline_s": 10.0, **limits})
 
 
 def failure(server: Server, request: Request = REQUEST, **limits: float) -> ProviderError:
@@ -254,7 +254,7 @@ def test_nothing_listens() -> None:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(ProviderError, match="nothing was sent") as caught:
-            AnthropicProvider(KEY, base_url=url, connect_s=2.0).answer(REQUEST)
+            Anthropic(KEY, base_url=url, connect_s=2.0).answer(REQUEST)
     assert caught.value.kind == "timeout_connect"
 
 

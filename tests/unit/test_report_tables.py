@@ -12,13 +12,13 @@ from rubrics_gym.records.files import DamagedFile
 from rubrics_gym.records.outcomes import Outcome
 from rubrics_gym.records.trajectory import CheckEvent, CommandEvent, CommandKind, EndEvent, FinalEvent, Route, StartEvent
 from rubrics_gym.report.arms import Episode, contrasts, read_episode, results_per_arm
-from rubrics_gym.report.ledger import attempt_rows, request_rows
+from rubrics_gym.report.ledger import attempt_rows, last_lines, request_rows
 from rubrics_gym.report.mixes import failure_mix
 from rubrics_gym.report.specs import SPECS, Unit
 from rubrics_gym.report.times import attempt_times, time_rows
 from rubrics_gym.report.writing import format_cell, read_table, table_csv, write_parquet, write_table
 from rubrics_gym.store.attempts import AttemptRow, AttemptState
-from rubrics_gym.store.requests import State
+from rubrics_gym.store.requests import Ledger, State
 
 RATES = {Unit.SHARE, Unit.POINTS}
 WITHOUT_RATES = {"pool", "requests", "attempts"}
@@ -169,6 +169,17 @@ def test_requests_balance_and_an_open_one_is_refused() -> None:
     still_open = ledger_lines()[0].model_copy(update={"state": State.SENT})
     with pytest.raises(ValueError, match="rollouts/pool/packaged/task-1/0"):
         request_rows([still_open], STUDY, simulated=True)
+
+
+def test_a_ledger_file_is_read_by_the_last_state_of_every_record(tmp_path: Path) -> None:
+    with Ledger(tmp_path, "mine/mined/x") as ledger:
+        request = {"purpose": "mine", "model": "m"}
+        ledger.returned(ledger.send(request, ledger.key(request, 0), 0, 900), request, {"text": ""}, {"input_tokens": 5}, 70)
+        ledger.refuse(request, ledger.key(request, 1), 1, 900, "budget")
+    (path,) = tmp_path.rglob("ledger.jsonl")
+    assert [line.state for line in last_lines(path)] == [State.RETURNED, State.REFUSED]
+    (row, total) = request_rows(last_lines(path), STUDY, simulated=False)
+    assert (row["stage"], row["role"], row["reserved"], row["cost_microdollars"], row["input_tokens"]) == ("libraries", "miner", 2, 70, 5)
 
 
 def test_lost_attempts_come_first() -> None:

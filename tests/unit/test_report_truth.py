@@ -142,7 +142,9 @@ def test_a_mistake_that_was_repaired_did_not_make_the_result_wrong() -> None:
 
 def test_shares_have_their_own_denominators() -> None:
     kind = "runtime:own_logic"
-    found = [Finding(kind, f"u{number}", True, number > 0, (number > 1) if number else None, True if number else None) for number in range(5)]
+    found = [
+        Finding(kind, f"u{number}", True, number > 0, (number > 1) if number else None, True if number else None) for number in range(5)
+    ]
     found.append(Finding(kind, "u9", False))
     row, total = truth_rows(found, "example", simulated=True)
     assert (row["planted"], row["surfaced"], row["n"], row["clusters"]) == (6, 5, 5, 5)

@@ -55,18 +55,11 @@ def test_mistakes_are_named(config: dict[str, Any], key: str, value: Any, says: 
     assert "\n" not in str(error.value)
 
 
-def test_a_live_model_needs_its_key_and_the_key_is_never_shown(config: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    study = loading.load_study(put(config, "models.judge", {"provider": "anthropic", "model": "claude-x"}), "my.yaml")
-    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    with pytest.raises(ConfigurationError, match=r"`models.judge`.*ANTHROPIC_API_KEY"):
-        loading.check_keys(study, "my.yaml")
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
-    loading.check_keys(study, "my.yaml")
-
-
 def test_extends_takes_the_other_file_and_replaces_single_keys(tmp_path: Path) -> None:
     other = tmp_path / "mine.yaml"
-    other.write_text(yaml.safe_dump({"extends": str(CONFIG), "evaluation": {"repeats": 3}, "libraries": {"mined": {"merge": {"threshold": 0.9}}}}))
+    other.write_text(
+        yaml.safe_dump({"extends": str(CONFIG), "evaluation": {"repeats": 3}, "libraries": {"mined": {"merge": {"threshold": 0.9}}}})
+    )
     study = loading.load_study(loading.read_file(other), "mine.yaml")
     assert study.evaluation.repeats == 3
     assert study.evaluation.split == "quick"

@@ -1,6 +1,5 @@
 """One workflow at a time; a lock whose holder was killed is free at once."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -16,7 +15,9 @@ SCRIPTS = str(Path(__file__).parents[2] / "scripts")
 
 
 def test_the_second_workflow_is_refused_with_the_holder_and_a_killed_holder_leaves_nothing(tmp_path: Path) -> None:
-    child = subprocess.Popen([sys.executable, "-c", HOLDER.format(scripts=SCRIPTS, folder=str(tmp_path))], stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        [sys.executable, "-c", HOLDER.format(scripts=SCRIPTS, folder=str(tmp_path))], stdout=subprocess.PIPE, text=True
+    )
     assert child.stdout is not None and child.stdout.readline() == "held\n"
     with pytest.raises(lock.FolderInUse, match=f'"pid": {child.pid}'):
         lock.hold(tmp_path)
@@ -36,4 +37,4 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(lock.FolderInUse, match="cannot be written"):
         lock.hold(tmp_path / "file" / "results")
-    assert os.listdir(tmp_path) == ["file"]
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

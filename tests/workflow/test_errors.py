@@ -14,7 +14,10 @@ from tests.workflow.conftest import Workflow
     [
         ("evalution={repeats: 2}", "unknown key `evalution`. Did you mean `evaluation`?"),
         ("evaluation={arms: [excute]}", "the arm `excute`, which the configuration does not define. Did you mean `execute`?"),
-        ("arms={matched: {judge: {library: matchd}}}", "the library `matchd`, which the configuration does not define. Did you mean `matched`?"),
+        (
+            "arms={matched: {judge: {library: matchd}}}",
+            "the library `matchd`, which the configuration does not define. Did you mean `matched`?",
+        ),
         ("evaluation={split: lite}", "has no split `lite`; it has quick"),
         ("evaluation={benchmark: nowhere}", "there is no benchmark `nowhere`"),
         ("collections={pool: {tasks: {benchmark: nowhere}}}", "there is no benchmark `nowhere`"),

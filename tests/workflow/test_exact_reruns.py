@@ -159,7 +159,9 @@ def test_a_changed_leaf_plans_exactly_what_depends_on_it(finished: Workflow, tmp
 
 def test_reordered_keys_equal_overlays_and_numbers_as_text_plan_nothing(finished: Workflow, tmp_path: Path) -> None:
     study = merged_study()
-    turned = {key: dict(reversed(list(value.items()))) if isinstance(value, dict) else value for key, value in reversed(list(study.items()))}
+    turned = {
+        key: dict(reversed(list(value.items()))) if isinstance(value, dict) else value for key, value in reversed(list(study.items()))
+    }
     same = tmp_path / "same.yaml"
     same.write_text(yaml.safe_dump(turned, sort_keys=False))
     assert finished.planned("--configfile", str(same)) == {}

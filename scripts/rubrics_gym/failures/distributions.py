@@ -31,7 +31,8 @@ def distribution(
     if missing:
         raise ValueError(f"{len(missing)} of {len(events)} events have no category, first {missing[0]}: run categorize_failures again")
     counted: list[tuple[str, str, str | None]] = [
-        (event.benchmark, event.task, bin_of(category_of[event.event_id].category, category_of[event.event_id].runtime_type)) for event in events
+        (event.benchmark, event.task, bin_of(category_of[event.event_id].category, category_of[event.event_id].runtime_type))
+        for event in events
     ]
     causes = list(causes) if target == "complete" else []
     counted += [(cause.benchmark, cause.task, bin_of(cause.category, cause.runtime_type)) for cause in causes]
@@ -49,7 +50,8 @@ def distribution(
         n_unclassified=len(counted) - total,
         n_tasks=len({(benchmark, task) for benchmark, task, _ in counted}),
         shares=tuple(
-            Share(bin=name, count=count, share=count / total) for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+            Share(bin=name, count=count, share=count / total)
+            for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
         ),
     )
 

@@ -19,8 +19,8 @@ ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x
 # Prefixes that launchers put before each line of a worker: [rank0]:, [1,0]<stderr>:, (RayWorker pid=7).
 WORKER_PREFIX = re.compile(r"^(?:\[rank\d+\]:|\[\d+,\d+\]<std\w+>:|\(\w+ pid=\d+[^)]*\)) ?", re.MULTILINE)
 TRACEBACK = re.compile(r"Traceback \(most recent call last\)")
-CHAINED = re.compile(r"^\s*(?:The above exception was the direct cause of|During handling of the above exception)", re.MULTILINE)
-FRAME = re.compile(r"^\s*File \"(?P<path>[^\"]+)\", line \d+(?:, in .*)?\n?(?P<code>.*)", re.MULTILINE)
+CHAINED = re.compile(r"^[ \t]*(?:The above exception was the direct cause of|During handling of the above exception)", re.MULTILINE)
+FRAME = re.compile(r"^[ \t|│]*File \"(?P<path>[^\"]+)\", line \d+(?:, in .*)?\n?(?P<code>.*)", re.MULTILINE)
 EXCEPTION = re.compile(
     r"^[ \t|│]*(?P<name>(?:[A-Za-z_]\w*\.)*(?:[A-Z_]\w*(?:Error|Exception|Interrupt|Exit|Expired|Warning|Empty|Full|Iteration|NotFound|"
     r"Conflict|Refused|Disconnected|Timeout|Incomplete\w*|Invalid\w*|Trial\w*|Option|Parameter)|gaierror|timeout|error))(?:: ?(?P<message>.*))?$",
@@ -30,7 +30,7 @@ SHELL = re.compile(r"\S*sh: (?:line )?\d+: |\S+: line \d+: ")
 MESSAGE_LINES = 12  # an exception's message may run over several lines
 SITE_PACKAGES = re.compile(r"(?:site|dist)-packages[/\\](?P<package>\w+)|[/\\]lib[/\\]python[\d.]+[/\\](?!site-|dist-)")
 EVIDENCE_CHARS = 300
-OUTPUT_CHARS = 400_000
+OUTPUT_CHARS = 100_000
 LINE_CHARS = 4000
 
 
@@ -131,6 +131,7 @@ def clean(output: str) -> str:
     Of very long outputs and lines only the ends are kept: errors stand at the ends, and expressions stay fast.
     """
     text = ANSI.sub("", _ends(output, OUTPUT_CHARS)).replace("\r\n", "\n").replace("\r", "\n")
+    text = re.sub(r"\n{3,}", "\n\n", text)
     if len(text) > LINE_CHARS:
         text = "\n".join(_ends(line, LINE_CHARS) for line in text.split("\n"))
     return WORKER_PREFIX.sub("", text)
@@ -142,7 +143,7 @@ def _ends(text: str, most: int) -> str:
 
 def exceptions_in(text: str) -> list[RaisedException]:
     """The exceptions of a cleaned output in the order printed. Those joined by Python's chaining sentences share a chain number."""
-    found = []
+    found: list[RaisedException] = []
     chain = 0
     previous_end = 0
     for match in EXCEPTION.finditer(text):
@@ -200,7 +201,9 @@ def _import_type(exception: RaisedException, rules: Rules) -> str | None:
             return "missing_package"
         # Python names the submodule only when the package itself was found: it is broken, or it lost that module.
         return "other" if rest.rsplit(".", 1)[-1].startswith("_") else "api_changed"
-    unnamed = re.match(r"cannot import name ['\"](\w+)['\"] from (partially initialized module )?['\"]([\w.]+)['\"](?: \(([^)]*)\))?", exception.message)
+    unnamed = re.match(
+        r"cannot import name ['\"](\w+)['\"] from (partially initialized module )?['\"]([\w.]+)['\"](?: \(([^)]*)\))?", exception.message
+    )
     if unnamed:
         source, circular, where = unnamed[3], unnamed[2], unnamed[4] or ""
         top = source.split(".")[0]
@@ -227,9 +230,18 @@ def _interface_type(exception: RaisedException, rules: Rules) -> str | None:
     keyword = re.search(r"([\w.]+)\(\) got an unexpected keyword argument ['\"](\w+)['\"]", exception.message)
     if keyword:
         function, name = keyword.groups()
-        known = any((function == "__init__" or removed.of.fullmatch(function)) and name in removed.names for removed in rules.removed_keywords)
+        known = any(
+            (function == "__init__" or removed.of.fullmatch(function)) and name in removed.names for removed in rules.removed_keywords
+        )
         return "api_changed" if known else "own_logic"
-    if short in ("AttributeError", "TypeError", "ImportError", "NotImplementedError", "RuntimeError", "ValueError") and rules.removed_text.search(exception.message):
+    if short in (
+        "AttributeError",
+        "TypeError",
+        "ImportError",
+        "NotImplementedError",
+        "RuntimeError",
+        "ValueError",
+    ) and rules.removed_text.search(exception.message):
         return "api_changed"
     return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 
 from rubrics_gym.harness.world import is_work, regular_files
-from rubrics_gym.records.archives import MAX_BYTES, MAX_MEMBERS, UnsafeArchive, unpack_archive, write_archive
+from rubrics_gym.records.archives import MAX_BYTES, MAX_MEMBERS, unpack_archive, write_archive
 
 HARNESS_FOLDER = ".harness"  # of the archive; everything else in it is the agent's, at its path in the work folder
 _BYTES = MAX_BYTES // 2
@@ -49,6 +49,3 @@ def _is_kept(name: str) -> bool:
     parts = PurePosixPath(name).parts
     odd = "\\" in name or not name.isprintable()  # names that no archive takes
     return not odd and parts[0] not in {"data", ".cache", HARNESS_FOLDER} and "__pycache__" not in parts
-
-
-__all__ = ["HARNESS_FOLDER", "UnsafeArchive", "unpack_work", "write_artifacts"]

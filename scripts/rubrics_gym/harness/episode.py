@@ -228,7 +228,8 @@ class _Episode:
         return end
 
     def time_left(self) -> float:
-        return self.attempt.limits.wall_s - (time.monotonic() - self.began)
+        """Seconds of the attempt's limit that are left. Waiting for a processor does not count, as for single commands."""
+        return self.attempt.limits.wall_s - (time.monotonic() - self.began - self.commands.waited_s)
 
 
 def _command(call: ToolCall) -> str | None:

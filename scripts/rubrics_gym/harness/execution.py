@@ -35,8 +35,8 @@ class Reply:
 class Commands:
     """Carries out the command lines of one attempt under its arm's policy.
 
-    `record` takes every event in order; `time_left` gives the seconds of wall time that the attempt still has; `outputs` is a folder for
-    full outputs. `executed`, `code_commands`, `holds` and `working_s` count what happened.
+    `record` takes every event in order; `time_left` gives the seconds that the attempt still has; `outputs` is a folder for
+    full outputs. `executed`, `code_commands`, `holds`, `working_s` and `waited_s` (of it, without a processor) count what happened.
     """
 
     def __init__(
@@ -67,6 +67,7 @@ class Commands:
         self.code_commands = 0
         self.holds = 0
         self.working_s = 0.0
+        self.waited_s = 0.0
 
     def observe(self, event: Event) -> None:
         """Let the judge's view take in an event that somebody else recorded (the start)."""
@@ -265,6 +266,7 @@ class Commands:
         path = self._outputs / output if self._outputs else None
         result = self._sandbox.run(command, max(0.1, min(limit_s, self._time_left())), path)
         self.working_s += result.duration_s
+        self.waited_s += result.waited_s
         return result
 
     def _ask_judge(self, command: str) -> Verdict:

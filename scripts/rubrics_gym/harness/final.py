@@ -71,7 +71,7 @@ def _run(
 
 def _exit_line(event: FinalEvent) -> str:
     if is_lost(event):
-        return ""
+        return "[lost] the sandbox ended before the run\n"  # so that nothing the program printed can stand for the exit line
     record = {"exit_code": event.exit_code, "timed_out": event.timed_out, "out_of_memory": event.out_of_memory, "cap_s": event.cap_s}
     return _EXIT_MARK + json.dumps(record, sort_keys=True) + "\n"
 
@@ -79,9 +79,3 @@ def _exit_line(event: FinalEvent) -> str:
 def is_lost(event: FinalEvent) -> bool:
     """Whether a final run has no end: neither an exit code nor a stop at its cap."""
     return event.exit_code is None and not event.timed_out
-
-
-def has_exit_line(run_log: Path) -> bool:
-    """Whether the log of a final run ends with its exit record; without it the run is lost."""
-    lines = run_log.read_text(encoding="utf-8", errors="replace").splitlines()
-    return bool(lines) and lines[-1].startswith(_EXIT_MARK)

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
+from rubrics_gym.harness.clock import CountedTime
 from rubrics_gym.harness.output import Collector, Output
 from rubrics_gym.harness.packages import Exposed, exposed
 from rubrics_gym.settings.study import Limits, SandboxKind
@@ -38,10 +39,11 @@ _FIRST_UID = 1_000_000  # plus our pid: processes are counted per user, so every
 _SHM_BYTES = 256_000_000
 _DISK_RESERVE = 300_000_000  # bytes that a command must leave free on the disk of the work folder
 _TICK_S = 0.25
+_PATIENCE = 10  # times its limit that a command may take on a busy machine
 _MEMORY_WORDS = re.compile(r"MemoryError|std::bad_alloc|Cannot allocate memory|cannot allocate memory|DefaultCPUAllocator: can't allocate")
 _PIP_CONFIG = """\
 [install]
-user = true
+{place}
 break-system-packages = true
 no-warn-script-location = true
 [global]
@@ -72,14 +74,15 @@ class CommandResult:
     exit_code: int | None
     timed_out: bool
     out_of_memory: bool
-    duration_s: float
+    duration_s: float  # of wall time
+    waited_s: float  # of it, ready to run but without a processor
     output: Output
 
 
 class Sandbox:
     """A work folder and the boundary around it; use as a context manager.
 
-    `work` becomes /workspace (writable), `data` /workspace/data (read-only), `wheels` (if any) /wheels, the only package index.
+    `work` becomes /workspace (writable), `data` /workspace/data (read-only), `wheels` (if there) /wheels, the only package index.
     The kind `unsafe` has no boundary: limits and an allow-listed environment only, with `work` as the current folder.
     """
 
@@ -88,7 +91,7 @@ class Sandbox:
         self.limits = limits
         self.work = work.resolve()
         self.data = data.resolve()
-        self.wheels = wheels.resolve() if wheels else None
+        self.wheels = wheels.resolve() if wheels and wheels.is_dir() else None
         self._uid = os.getuid()
         self._gid = os.getgid()
         self._prefix: list[str] = []
@@ -121,15 +124,16 @@ class Sandbox:
     def run(self, command: str, timeout_s: float, output: Path | None = None) -> CommandResult:
         """Run one command line in a fresh shell (bash, pipefail) and wait for its end or its limit.
 
-        `output` is where the full output is kept (up to a cap). Raises SandboxDied when the sandbox itself fails, and DiskReserve when
-        the command was about to fill the disk.
+        `timeout_s` is of time that counts (harness.clock); ten times as much of wall time ends the command as well. `output` is where the
+        full output is kept (up to a cap). Raises SandboxDied when the sandbox itself fails, and DiskReserve when the command was about to
+        fill the disk.
         """
         collector = Collector(self.limits.output_chars, output)
-        started = time.monotonic()
         with self._process(command) as (process, status):
-            stopped = self._drain(process, collector, started + timeout_s)
-            code, left_over = self._end(process, status, stopped)
-        duration = time.monotonic() - started
+            clock = CountedTime(process.pid)
+            stopped = self._drain(process, collector, clock, timeout_s)
+            code, left_over = self._end(process, status)
+        clock.look()
         collected = collector.finish()
         if stopped == "disk":
             raise DiskReserve(
@@ -141,7 +145,7 @@ class Sandbox:
             raise SandboxDied(f"{self.work}: the sandbox ended without reporting the command's end: {collected.text[-300:] or 'no output'}")
         timed_out = stopped == "time"
         exit_code = None if timed_out else code
-        return CommandResult(exit_code, timed_out, _is_out_of_memory(exit_code, collected), duration, collected)
+        return CommandResult(exit_code, timed_out, _is_out_of_memory(exit_code, collected), clock.wall_s, clock.waited_s, collected)
 
     # ------------------------------------------------------------ one command
 
@@ -178,39 +182,40 @@ class Sandbox:
         control = _CONTROL if self.settings.kind is SandboxKind.BUBBLEWRAP else str(self._scratch / "control")
         return ["bash", "-o", "pipefail", f"{control}/command"]
 
-    def _drain(self, process: subprocess.Popen[bytes], collector: Collector, deadline: float) -> str | None:
+    def _drain(self, process: subprocess.Popen[bytes], collector: Collector, clock: CountedTime, timeout_s: float) -> str | None:
         """Read until every writer is gone. Returns what made us stop the command: `time`, `disk`, or None when it ended by itself."""
         assert process.stdout is not None
         stopped: str | None = None
-        next_look = 0.0
+        next_look = stopped_at = 0.0
         with selectors.DefaultSelector() as selector:
             selector.register(process.stdout, selectors.EVENT_READ)
             while True:
                 now = time.monotonic()
                 if now >= next_look:
-                    next_look = now + _TICK_S
-                    if stopped is None and self._disk_is_short():
-                        stopped = "disk"
-                    if self.settings.kind is SandboxKind.UNSAFE and process.poll() is not None:
-                        _kill_group(process)  # a background process holds the pipe open
-                if stopped is None and now >= deadline:
-                    stopped = "time"
-                if stopped:
-                    _kill_group(process)
-                if not selector.select(min(_TICK_S, max(0.0, deadline - now)) if stopped is None else _TICK_S):
-                    if stopped and now > deadline + 10:
-                        return stopped  # a process that even SIGKILL does not end yet; the end is verified by the caller
-                    continue
-                data = os.read(process.stdout.fileno(), 1 << 16)
-                if not data:
-                    return stopped
-                collector.add(data)
+                    clock.look()
+                    next_look = now + min(_TICK_S, max(0.01, timeout_s - clock.counted_s))
+                    if stopped is None and (stopped := self._must_stop(clock, timeout_s)):
+                        stopped_at = now
+                    if stopped or (self.settings.kind is SandboxKind.UNSAFE and process.poll() is not None):
+                        _kill_group(process)  # without a boundary, a background process may hold the pipe open
+                    if stopped and now > stopped_at + _PATIENCE:
+                        return stopped  # a process that even SIGKILL does not end yet: the end is verified by the caller
+                if selector.select(next_look - now):
+                    data = os.read(process.stdout.fileno(), 1 << 16)
+                    if not data:
+                        return stopped
+                    collector.add(data)
+
+    def _must_stop(self, clock: CountedTime, timeout_s: float) -> str | None:
+        if clock.counted_s >= timeout_s or clock.wall_s >= _PATIENCE * timeout_s:
+            return "time"
+        return "disk" if self._disk_is_short() else None
 
     def _disk_is_short(self) -> bool:
         disk = os.statvfs(self.work)
         return disk.f_bavail * disk.f_frsize < _DISK_RESERVE
 
-    def _end(self, process: subprocess.Popen[bytes], status: int, stopped: str | None) -> tuple[int | None, int | None]:
+    def _end(self, process: subprocess.Popen[bytes], status: int) -> tuple[int | None, int | None]:
         """The command's exit code as the sandbox reports it (None: no report), and a process that is still there (None: none)."""
         process.wait()
         if self.settings.kind is SandboxKind.UNSAFE:
@@ -269,14 +274,15 @@ class Sandbox:
         assert self._scratch is not None
         control = self._scratch / "control"
         (control / "bin").mkdir(parents=True)
-        interpreter = Path(sys._base_executable).resolve() if self.settings.kind is SandboxKind.BUBBLEWRAP else Path(sys.executable)  # type: ignore[attr-defined]
-        for name in ("python", "python3", _PYTHON):
-            (control / "bin" / name).symlink_to(interpreter)
-        for name in ("pip", "pip3"):
-            (control / "bin" / name).write_text('#!/bin/sh\nexec python -m pip "$@"\n')
+        if self.settings.kind is SandboxKind.BUBBLEWRAP:
+            interpreter, place, wheels = Path(sys._base_executable).resolve(), "user = true", "/wheels"  # type: ignore[attr-defined]
+        else:  # inside a virtual environment pip knows no packages of the user's
+            interpreter, place, wheels = Path(sys.executable), f"target = {self.work / _USER_SITE}", str(self.wheels)
+        programs = {name: str(interpreter) for name in ("python", "python3", _PYTHON)} | {name: "python -m pip" for name in ("pip", "pip3")}
+        for name, program in programs.items():
+            (control / "bin" / name).write_text(f'#!/bin/sh\nexec {program} "$@"\n')
             (control / "bin" / name).chmod(0o755)
-        wheels = "/wheels" if self.settings.kind is SandboxKind.BUBBLEWRAP else str(self.wheels)
-        (control / "pip.conf").write_text(_PIP_CONFIG + (f"find-links = {wheels}\n" if self.wheels else ""))
+        (control / "pip.conf").write_text(_PIP_CONFIG.format(place=place) + (f"find-links = {wheels}\n" if self.wheels else ""))
         (self._scratch / "tmp").mkdir(mode=0o700)
         self._own(self._scratch / "tmp")
 
@@ -422,6 +428,7 @@ def _environment(home: str, path: str, site: str | None, pip_config: str) -> dic
         "PATH": path,
         "LANG": "C.UTF-8",
         "TERM": "dumb",
+        "TIME_STYLE": "+",  # `ls -l` without times, so that equal episodes read equal listings
         "PYTHONPATH": f"{user_site}:{site}" if site else user_site,
         "PYTHONUSERBASE": f"{home}/.local",
         "PYTHONDONTWRITEBYTECODE": "1",

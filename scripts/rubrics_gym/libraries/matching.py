@@ -48,7 +48,9 @@ def budget(available: Mapping[str, int], target: Mapping[str, int]) -> Budget:
     """
     counts = {name: count for name, count in target.items() if count > 0 and available.get(name, 0) > 0}
     if not counts:
-        raise EmptyMatch(f"no bin of the target ({', '.join(sorted(target)) or 'empty'}) has a rubric ({', '.join(sorted(available)) or 'empty library'})")
+        raise EmptyMatch(
+            f"no bin of the target ({', '.join(sorted(target)) or 'empty'}) has a rubric ({', '.join(sorted(available)) or 'empty library'})"
+        )
     mass = sum(counts.values())
     binding = min(counts, key=lambda name: (Fraction(available[name], counts[name]), name))
     total = available[binding] * mass // counts[binding]
@@ -61,15 +63,11 @@ def match(rubrics: Sequence[Rubric], target: Distribution) -> Match:
     wanted = {share.bin: share.count for share in target.shares}
     available = mix(rubrics)
     budgets = budget(available, wanted)
-    left = dict(budgets.of)
-    kept = []
-    for rubric in rubrics:
-        if rubric.bin is not None and left.get(rubric.bin, 0) > 0:
-            left[rubric.bin] -= 1
-            kept.append(rubric)
+    kept = within(rubrics, budgets.of)
+    kept_of = mix(kept)
     mass = sum(wanted[name] for name in budgets.of)
     lines = tuple(
-        BudgetLine(bin=name, share=wanted[name] / mass, available=available[name], budget=count, kept=count - left[name])
+        BudgetLine(bin=name, share=wanted[name] / mass, available=available[name], budget=count, kept=kept_of.get(name, 0))
         for name, count in sorted(budgets.of.items(), key=lambda item: (-item[1], item[0]))
     )
     return Match(
@@ -79,9 +77,23 @@ def match(rubrics: Sequence[Rubric], target: Distribution) -> Match:
         binding_bin=budgets.binding,
         dropped_mass=budgets.dropped_mass,
         distance_before=total_variation(available, wanted),
-        distance=total_variation(mix(kept), wanted),
+        distance=total_variation(kept_of, wanted),
         noise_floor=noise_floor(wanted, sum(wanted.values())),
     )
+
+
+def within(rubrics: Sequence[Rubric], budgets: Mapping[str, int]) -> list[Rubric]:
+    """The first rubrics of each bin, in writing order, while the bin's budget lasts. Applying the same budgets again changes nothing.
+
+    (Matching anew does: T is set by rounded counts then, and can come out smaller.)
+    """
+    left = dict(budgets)
+    kept = []
+    for rubric in rubrics:
+        if rubric.bin is not None and left.get(rubric.bin, 0) > 0:
+            left[rubric.bin] -= 1
+            kept.append(rubric)
+    return kept
 
 
 def mix(rubrics: Sequence[Rubric]) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from rubrics_gym.statistics.allocation import largest_remainder
 
 UNCLASSIFIED = "unclassified"  # the bin of rubrics that the classifier abstained on
 Rows = npt.NDArray[np.intp]
+Similarities = npt.NDArray[np.floating[Any]]
 
 
 class Retrieved(NamedTuple):
@@ -35,8 +36,8 @@ class Index:
         """
         if len(embeddings) != len(rubrics):
             raise ValueError(f"{len(rubrics)} rubrics but {len(embeddings)} embeddings: embed the library again (rule embed_library)")
-        unfit = np.flatnonzero(~np.isfinite(embeddings).all(axis=1)) if len(rubrics) else []
-        if len(unfit):
+        unfit = [row for row, vector in enumerate(embeddings) if not np.isfinite(vector).all()]
+        if unfit:
             raise ValueError(f"embedding of rubric {rubrics[unfit[0]].id} (row {unfit[0]}) is not finite: embed the library again")
         ids = [rubric.id for rubric in rubrics]
         if len(set(ids)) != len(ids):
@@ -71,12 +72,12 @@ class Index:
         hits = [(self._rubrics[row], float(similarity[row])) for row in rows]
         return Retrieved(hits, dict(sorted(Counter(rubric.bin or UNCLASSIFIED for rubric, _ in hits).items())))
 
-    def _split(self, similarity: npt.NDArray[np.float32], k: int) -> Rows:
+    def _split(self, similarity: Similarities, k: int) -> Rows:
         slots = largest_remainder(self._shares, k, {name: len(rows) for name, rows in self._rows_of.items()})
         chosen = [self._most_similar(self._rows_of[name], similarity, count) for name, count in slots.items() if count]
         return np.concatenate(chosen) if chosen else np.empty(0, dtype=np.intp)
 
-    def _most_similar(self, rows: Rows, similarity: npt.NDArray[np.float32], count: int) -> Rows:
+    def _most_similar(self, rows: Rows, similarity: Similarities, count: int) -> Rows:
         """The `count` most similar of `rows`, in order. Only rows that can be among them are sorted."""
         if 0 < count < len(rows):
             threshold = np.partition(similarity[rows], -count)[-count]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from datetime import date
 from decimal import Decimal
@@ -96,8 +97,9 @@ class PriceTable(Record):
         return standing[-1]
 
 
+@functools.cache
 def load_prices(path: str | Path) -> PriceTable:
-    """Read a price table. ValueError names the file and the row."""
+    """Read a price table, once per process. ValueError names the file and the row."""
     content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     try:
         return PriceTable.model_validate(content)

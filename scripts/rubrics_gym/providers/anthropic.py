@@ -9,7 +9,9 @@ from typing import Any
 import anthropic
 import httpx2
 
+from rubrics_gym.models.keys import key_of
 from rubrics_gym.models.request import Message, ProviderError, Request, Response, ToolCall, Usage
+from rubrics_gym.settings.study import ProviderName
 
 CONNECT_S = 10.0
 READ_S = 600.0  # longest silence; without streaming a long answer is silent until it is whole
@@ -30,23 +32,23 @@ _KINDS_OF_STATUS = {
 }
 
 
-class AnthropicProvider:
-    """Answers requests with a Claude model. The key is used for sending and appears in no error, record or representation."""
+class Anthropic:
+    """Answers requests with a Claude model. The key (None: from the environment) is used for sending and appears in no error, record or representation."""
 
     def __init__(
         self,
-        api_key: str,
+        api_key: str | None = None,
         *,
         base_url: str | None = None,
         connect_s: float = CONNECT_S,
         read_s: float = READ_S,
         deadline_s: float = DEADLINE_S,
     ):
-        self._key = api_key
+        self._key = api_key or key_of(ProviderName.ANTHROPIC)
         self._read_s = min(read_s, deadline_s)
         self._deadline_s = deadline_s
         timeout = httpx2.Timeout(self._read_s, connect=connect_s)
-        self._client = anthropic.Anthropic(api_key=api_key, base_url=base_url, max_retries=0, timeout=timeout)
+        self._client = anthropic.Anthropic(api_key=self._key, base_url=base_url, max_retries=0, timeout=timeout)
 
     def answer(self, request: Request) -> Response:
         """Send a request and read its answer. Raises ProviderError, whose kind tells what is known about the failure."""

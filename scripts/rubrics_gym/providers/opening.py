@@ -15,7 +15,6 @@ from rubrics_gym.settings.study import ModelSettings, ProviderName
 from rubrics_gym.store.requests import Ledger
 
 
-
 def open_provider(model: ModelSettings, role: str, simulation: Any, **given: Any) -> Provider:
     """The provider that answers for a role.
 

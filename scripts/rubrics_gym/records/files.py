@@ -31,8 +31,8 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         yield temporary
         with open(temporary, "rb") as written:
             os.fsync(written.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
+        temporary.chmod(0o644)
+        temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

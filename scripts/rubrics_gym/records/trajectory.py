@@ -184,16 +184,7 @@ class EndEvent(Record):
 
 
 Event = Annotated[
-    StartEvent
-    | MessageEvent
-    | CommandEvent
-    | FileEvent
-    | WorldEvent
-    | SnapshotEvent
-    | VerdictEvent
-    | CheckEvent
-    | FinalEvent
-    | EndEvent,
+    StartEvent | MessageEvent | CommandEvent | FileEvent | WorldEvent | SnapshotEvent | VerdictEvent | CheckEvent | FinalEvent | EndEvent,
     Field(discriminator="event"),
 ]
 EVENT: TypeAdapter[Event] = TypeAdapter(Event)

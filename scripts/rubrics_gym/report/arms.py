@@ -134,9 +134,7 @@ def contrasts(
         raise ValueError(f"contrasts: episodes of more than one split ({', '.join(splits)}); call once per split")
     rows = []
     for endpoint in endpoints:
-        family = [
-            _contrast_row(episodes, first, second, endpoint, study, simulated, confidence, draws, seed) for first, second in pairs
-        ]
+        family = [_contrast_row(episodes, first, second, endpoint, study, simulated, confidence, draws, seed) for first, second in pairs]
         for row, adjusted in zip(family, holm([row["p"] for row in family]), strict=True):
             row["p_holm"] = adjusted
         rows += family

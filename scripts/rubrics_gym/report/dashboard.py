@@ -97,7 +97,10 @@ def build_dashboard(
         headlines=headlines(tables, provenance.get("questions", ())),
         tables=views,
         extra_tables=[view for name, view in views.items() if name not in SPECS],
-        figures={name: embeddable(svg, name, f"Figure: {name.replace('_', ' ')}; its numbers are in the table below") for name, svg in figures.items()},
+        figures={
+            name: embeddable(svg, name, f"Figure: {name.replace('_', ' ')}; its numbers are in the table below")
+            for name, svg in figures.items()
+        },
         libraries=[_card(manifest, rubrics) for manifest, rubrics in libraries],
         style=style.read_text(encoding="utf-8"),
         script=script.read_text(encoding="utf-8"),
@@ -221,7 +224,9 @@ def _card(manifest: LibraryManifest, rubrics: Sequence[Rubric]) -> dict[str, Any
 
 def _unknown_spec(name: str, rows: Sequence[Cells]) -> TableSpec:
     """A table that this module does not know: its columns as they are called."""
-    return TableSpec(name, name.replace("_", " ").capitalize(), "", tuple(Column(key, key.replace("_", " ")) for key in (rows[0] if rows else ())))
+    return TableSpec(
+        name, name.replace("_", " ").capitalize(), "", tuple(Column(key, key.replace("_", " ")) for key in (rows[0] if rows else ()))
+    )
 
 
 def _simulated(rows: Sequence[Cells]) -> bool:

@@ -94,7 +94,11 @@ def validity_figure(rows: Sequence[Cells]) -> str:
 
 
 def precision_recall_figure(rows: Sequence[Cells]) -> str:
-    """Precision and recall with their intervals, one line per judge and library, from rows of table `precision_recall`. SVG text."""
+    """Precision and recall with their intervals, one line per judge and library, from rows of table `precision_recall`. SVG text.
+
+    Drawn is the reading that leaves commands without a verdict out; the table has the others.
+    """
+    rows = [row for row in rows if row["reading"] == "excluded"]
     title = "Precision and recall of the judge against real execution"
     with _figure(height=1.4 + 0.42 * len(rows), rows=rows, title=title) as (figure, axes, out):
         for place, row in enumerate(rows):
@@ -102,7 +106,7 @@ def precision_recall_figure(rows: Sequence[Cells]) -> str:
                 _dot(axes, place + offset, row, name, f"{name}_low", f"{name}_high", 100, color, label=name if place == 0 else None)
         _rows_axis(axes, [f"{_judge_name(row)}  (n={row['n']})" for row in rows])
         axes.set_xlim(-2, 102)
-        axes.set_xlabel("%")
+        axes.set_xlabel("% of the flagged that failed (precision), of the failed that were flagged (recall)")
         if rows:
             figure.legend(loc="outside lower left", ncols=2)
     return out.text

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from rubrics_gym.report.judges import NO_LIBRARY
+
 Cells = Mapping[str, str]
 SIGNIFICANT = 0.05
 
@@ -23,7 +25,7 @@ def headlines(tables: Mapping[str, Sequence[Cells]], asked: Iterable[Sequence[st
     """The headlines of a page from the text cells of its tables and the questions (question, first arm, second arm)."""
     by_pair = {(row["first"], row["second"]): row for row in tables.get("contrasts", ()) if row["endpoint"] == "valid"}
     found = [contrast_headline(question, by_pair[first, second]) for question, first, second in asked if (first, second) in by_pair]
-    judged = [row for row in tables.get("precision_recall", ()) if row.get("kind") == "judge" and row.get("library")]
+    judged = [row for row in tables.get("precision_recall", ()) if row["kind"] == "judge" and row["library"] != NO_LIBRARY]
     found += [judge_headline(row) for row in judged[:1]]
     found += [truth_headline(row) for row in tables.get("truth", ()) if row["kind"] == "total"]
     found += [cost_headline(row) for row in tables.get("requests", ()) if row["stage"] == "total"]

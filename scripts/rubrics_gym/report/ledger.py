@@ -9,7 +9,14 @@ from rubrics_gym.report.writing import Row
 from rubrics_gym.store.attempts import AttemptRow, AttemptState
 from rubrics_gym.store.requests import LedgerLine, State, accounts, read_ledger
 
-STAGES = {"rollouts": "collect", "episodes": "evaluate", "mine": "libraries", "classify": "failures", "attribute": "failures", "judge": "judge"}
+STAGES = {
+    "rollouts": "collect",
+    "episodes": "evaluate",
+    "mine": "libraries",
+    "classify": "categories",
+    "attribute": "causes",
+    "judge": "replay",
+}
 ROLES = {"agent": "agent", "judge": "judge", "mine": "miner", "classify": "classifier", "attribute": "reviewer"}
 TOKENS_IN = ("input_tokens", "cache_read_tokens", "cache_write_tokens")
 
@@ -17,7 +24,7 @@ TOKENS_IN = ("input_tokens", "cache_read_tokens", "cache_write_tokens")
 def last_lines(path: str | Path) -> list[LedgerLine]:
     """How every record of one ledger file stands: its last line, in the order in which the records were made."""
     latest: dict[str, LedgerLine] = {}
-    for line in read_ledger(Path(path))[0]:
+    for line in read_ledger(Path(path)):
         latest[line.record] = line
     return list(latest.values())
 
@@ -41,7 +48,9 @@ def _request_row(stage: str, role: str, model: str, lines: list[LedgerLine], stu
     account = accounts(lines)
     if account.open:
         unit = next(line.unit for line in lines if line.state in (State.RESERVED, State.SENT))
-        raise ValueError(f"{account.open} requests have no end on record, the first of {unit}: wait for its job, or run it again to close them")
+        raise ValueError(
+            f"{account.open} requests have no end on record, the first of {unit}: wait for its job, or run it again to close them"
+        )
     return {
         "stage": stage,
         "role": role,
@@ -59,9 +68,7 @@ def _request_row(stage: str, role: str, model: str, lines: list[LedgerLine], stu
     }
 
 
-def attempt_rows(
-    attempts: Iterable[AttemptRow], outcomes: Mapping[str, str], study: str, simulated: bool
-) -> list[Row]:
+def attempt_rows(attempts: Iterable[AttemptRow], outcomes: Mapping[str, str], study: str, simulated: bool) -> list[Row]:
     """One row per attempt, lost ones first, then by unit. Table `attempts`.
 
     `outcomes` maps a unit to how its complete attempt ended. Neither times nor hosts are in the table: they differ between equal runs.

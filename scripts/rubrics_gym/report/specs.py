@@ -119,7 +119,9 @@ LIBRARIES = TableSpec(
         Column("crash_caused_wrong_result", "Crash → wrong", Unit.COUNT, "Rubrics about a crash whose fallback was wrong."),
         Column("distance_before", "Distance before", Unit.NUMBER, "Total variation of the source to the target, 0-100."),
         Column("distance", "Distance", Unit.NUMBER, "Total variation of this library to its target, 0-100."),
-        Column("noise_floor", "Noise floor", Unit.NUMBER, "Expected distance of a fresh sample of the target's size from the target itself."),
+        Column(
+            "noise_floor", "Noise floor", Unit.NUMBER, "Expected distance of a fresh sample of the target's size from the target itself."
+        ),
         Column("binding_bin", "Binding bin", Unit.CODE, "The failure whose supply of rubrics limits the size."),
         Column("dropped_mass", "Dropped", Unit.SHARE, "Share of the target's failures for which there is no rubric at all."),
         Column("unclassified", "Unclassified", Unit.COUNT),
@@ -145,7 +147,12 @@ ARMS = TableSpec(
         Column("valid", "Valid", Unit.COUNT),
         Column("medals", "Medals", Unit.COUNT),
         Column("above_median", "Above median", Unit.COUNT),
-        Column("valid_by_repeat", "Valid per run", Unit.TEXT, "Valid submissions of each repeat, in order; mean in brackets. *: outcomes missing."),
+        Column(
+            "valid_by_repeat",
+            "Valid per run",
+            Unit.TEXT,
+            "Valid submissions of each repeat, in order; mean in brackets. *: outcomes missing.",
+        ),
         Column("planned", "Planned", Unit.COUNT, "Competitions × repeats."),
         Column("finished", "Finished", Unit.COUNT, "Ended by the agent's own doing."),
         Column("lost", "Lost", Unit.COUNT, "Ended by the infrastructure: never a failure of the agent, never zero."),
@@ -165,10 +172,10 @@ CONTRASTS = TableSpec(
     (
         Column("first", "First", Unit.CODE),
         Column("second", "Second", Unit.CODE),
-        Column("endpoint", "Endpoint"),
         Column("estimate", "Difference, pp", Unit.POINTS, "Mean over competitions; paired t interval.", low="low", high="high"),
         hidden("low", Unit.POINTS),
         hidden("high", Unit.POINTS),
+        Column("endpoint", "Endpoint"),
         Column("bootstrap_low", "Bootstrap", Unit.POINTS, "Percentile cluster bootstrap, the published companion.", to="bootstrap_high"),
         hidden("bootstrap_high", Unit.POINTS),
         Column("p", "p", Unit.P, "Sign-flip test on competition means, two-sided."),
@@ -192,6 +199,7 @@ PRECISION_RECALL = TableSpec(
         Column("judge", "Judge", Unit.CODE),
         Column("library", "Library", Unit.CODE),
         Column("kind", "Kind", help="judge or baseline"),
+        Column("reading", "Abstentions", help="How commands without a verdict are read: excluded, as clean, or as flagged."),
         Column("commands", "Commands", Unit.COUNT),
         Column("prevalence", "Failed", Unit.SHARE, "Share of the commands that failed."),
         Column("coverage", "Coverage", Unit.SHARE, "Share of the commands with a verdict."),
@@ -209,9 +217,25 @@ PRECISION_RECALL = TableSpec(
         hidden("npv_low", Unit.SHARE),
         hidden("npv_high", Unit.SHARE),
         Column("mcc", "MCC", Unit.NUMBER, "Matthews correlation of verdict and outcome."),
+        Column("contaminated", "Held-out fit", Unit.FLAG, "The library was fitted to held-out failures: no fair test."),
         *_evidence(),
     ),
     "Truth is what execution did, not what was planned. All rows judge the same commands.",
+)
+
+RECALL_BY_TYPE = TableSpec(
+    "recall_by_type",
+    "Recall by type of failure",
+    "Of the failures of each type, how many were flagged at all, for whatever reason.",
+    (
+        Column("judge", "Judge", Unit.CODE),
+        Column("library", "Library", Unit.CODE),
+        Column("failure_type", "Failure", Unit.CODE),
+        Column("recall", "Recall", Unit.SHARE, low="recall_low", high="recall_high"),
+        hidden("recall_low", Unit.SHARE),
+        hidden("recall_high", Unit.SHARE),
+        *_evidence(),
+    ),
 )
 
 TRUTH = TableSpec(
@@ -272,7 +296,12 @@ ATTEMPTS = TableSpec(
         Column("attempt", "Attempt", Unit.COUNT),
         Column("state", "State"),
         Column("reason", "Reason"),
-        Column("code", "Made by code", Unit.CODE, "Fingerprint of the code that made it: what the store holds is served, whatever the code has become."),
+        Column(
+            "code",
+            "Made by code",
+            Unit.CODE,
+            "Fingerprint of the code that made it: what the store holds is served, whatever the code has become.",
+        ),
         hidden("study"),
         hidden("simulated", Unit.FLAG),
     ),
@@ -289,10 +318,19 @@ TIMES = TableSpec(
         Column("episode_s", "Attempt, s", Unit.SECONDS, "First to last event.", low="episode_s_low", high="episode_s_high"),
         hidden("episode_s_low", Unit.SECONDS),
         hidden("episode_s_high", Unit.SECONDS),
-        Column("real_run_s", "Real runs, s", Unit.SECONDS, "Code-running commands and checks that ran.", low="real_run_s_low", high="real_run_s_high"),
+        Column(
+            "real_run_s",
+            "Real runs, s",
+            Unit.SECONDS,
+            "Code-running commands and checks that ran.",
+            low="real_run_s_low",
+            high="real_run_s_high",
+        ),
         hidden("real_run_s_low", Unit.SECONDS),
         hidden("real_run_s_high", Unit.SECONDS),
-        Column("final_s", "Final run, s", Unit.SECONDS, "The one run of final.py after the episode.", low="final_s_low", high="final_s_high"),
+        Column(
+            "final_s", "Final run, s", Unit.SECONDS, "The one run of final.py after the episode.", low="final_s_low", high="final_s_high"
+        ),
         hidden("final_s_low", Unit.SECONDS),
         hidden("final_s_high", Unit.SECONDS),
         *_evidence(),
@@ -302,5 +340,5 @@ TIMES = TableSpec(
 
 SPECS: dict[str, TableSpec] = {
     spec.name: spec
-    for spec in (POOL, FAILURE_MIX, LIBRARIES, ARMS, CONTRASTS, PRECISION_RECALL, TRUTH, REQUESTS, ATTEMPTS, TIMES)
+    for spec in (POOL, FAILURE_MIX, LIBRARIES, ARMS, CONTRASTS, PRECISION_RECALL, RECALL_BY_TYPE, TRUTH, REQUESTS, ATTEMPTS, TIMES)
 }

@@ -6,7 +6,23 @@ import re
 from xml.etree import ElementTree
 
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
-ELEMENTS = {"svg", "g", "path", "defs", "use", "clipPath", "rect", "circle", "ellipse", "line", "polyline", "polygon", "text", "tspan", "title"}
+ELEMENTS = {
+    "svg",
+    "g",
+    "path",
+    "defs",
+    "use",
+    "clipPath",
+    "rect",
+    "circle",
+    "ellipse",
+    "line",
+    "polyline",
+    "polygon",
+    "text",
+    "tspan",
+    "title",
+}
 PROPERTIES = {
     "fill", "fill-opacity", "fill-rule", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-dashoffset",
     "stroke-linecap", "stroke-linejoin", "stroke-miterlimit", "opacity", "font-size", "font-weight", "font-style", "text-anchor",

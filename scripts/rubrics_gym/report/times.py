@@ -56,7 +56,12 @@ def time_rows(attempts: Iterable[AttemptTimes], study: str, simulated: bool, con
             interval = mean_t(_task_means(members, name), confidence)
             row |= {name: interval.estimate, f"{name}_low": interval.low, f"{name}_high": interval.high}
         tasks = {(attempt.benchmark, attempt.task) for attempt in members}
-        row |= {"n": len(members), "clusters": len(tasks), "interval_kind": "cluster_t", "note": mean_t(_task_means(members, "episode_s")).note}
+        row |= {
+            "n": len(members),
+            "clusters": len(tasks),
+            "interval_kind": "cluster_t",
+            "note": mean_t(_task_means(members, "episode_s")).note,
+        }
         rows.append(row | {"study": study, "simulated": simulated})
     return rows
 

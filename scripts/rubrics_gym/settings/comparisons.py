@@ -65,7 +65,9 @@ def describe(arm: Arm) -> str:
         CodeRuns.CHECKS: "code does not run, except for scheduled checks of final.py",
     }[arm.code_runs]
     if arm.judge is not None:
-        library = f"{arm.judge.k} rubrics of {arm.judge.library} ({arm.judge.retrieval})" if arm.judge.library else "the task criterion alone"
+        library = (
+            f"{arm.judge.k} rubrics of {arm.judge.library} ({arm.judge.retrieval})" if arm.judge.library else "the task criterion alone"
+        )
         says += f", made with {library}"
     if arm.checks is not None:
         says += f"; every {arm.checks.every} code commands final.py really runs, for at most {arm.checks.cap_s:g} s"

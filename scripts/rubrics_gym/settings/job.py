@@ -7,7 +7,7 @@ import logging
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -52,9 +52,7 @@ def job(snakemake: Any, settings: type[S]) -> Iterator[tuple[S, logging.Logger]]
         for output in snakemake.output:
             Path(output).unlink(missing_ok=True)
         paragraph = _paragraph(snakemake.rule, wildcards, error)
-        try:
+        with suppress(NameError, OSError):  # without a log to write to, the paragraph on stderr must do
             log.error("%s\n%s", paragraph, traceback.format_exc())
-        except (NameError, OSError):
-            pass  # there is no log to write to: the paragraph on stderr must do
         print(f"{paragraph} (log: {snakemake.log[0]})", file=sys.stderr)
         sys.exit(1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,9 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from rubrics_gym.settings.study import CodeRuns, Matched, Mined, ModelSettings, ProviderName, RandomSample, Scrambled, Study
+from rubrics_gym.settings.study import CodeRuns, Matched, Mined, RandomSample, Scrambled, Study
 
 HELDOUT = "heldout"  # the collection that stands for the execute episodes of the evaluation
-KEY_OF = {ProviderName.ANTHROPIC: "ANTHROPIC_API_KEY"}
 
 
 class ConfigurationError(ValueError):
@@ -44,7 +42,11 @@ def resolve_extends(config: Mapping[str, Any]) -> dict[str, Any]:
 def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(below)
     for key, value in above.items():
-        if isinstance(value, Mapping) and isinstance(merged.get(key), Mapping) and value.get("recipe", merged[key].get("recipe")) == merged[key].get("recipe"):
+        if (
+            isinstance(value, Mapping)
+            and isinstance(merged.get(key), Mapping)
+            and value.get("recipe", merged[key].get("recipe")) == merged[key].get("recipe")
+        ):
             merged[key] = _merge(merged[key], value)
         else:
             merged[key] = value
@@ -127,7 +129,9 @@ def check_study(study: Study, source: str) -> None:
         _refuse_cycle(study, name, source)
     for name, arm in study.arms.items():
         if arm.code_runs is CodeRuns.JUDGE and arm.judge is None:
-            raise ConfigurationError(f"{source}: `arms.{name}`: code_runs is judge, but there is no `judge:` block (use `judge: {{library: null}}` for the task criterion alone).")
+            raise ConfigurationError(
+                f"{source}: `arms.{name}`: code_runs is judge, but there is no `judge:` block (use `judge: {{library: null}}` for the task criterion alone)."
+            )
         if arm.judge is not None and arm.judge.library is not None:
             _need(arm.judge.library, study.libraries, f"arms.{name}.judge.library", "library", source)
         if arm.code_runs is CodeRuns.CHECKS and arm.checks is None:
@@ -140,16 +144,9 @@ def check_study(study: Study, source: str) -> None:
         for collection in distribution.collections:
             _need(collection, [*study.collections, HELDOUT], f"distributions.{name}.collections", "collection", source)
         if HELDOUT in distribution.collections and execute_arm(study) is None:
-            raise ConfigurationError(f"{source}: `distributions.{name}` counts the failures of `{HELDOUT}`, but no arm of `evaluation.arms` has code_runs: execute.")
-
-
-def check_keys(study: Study, source: str) -> None:
-    """A live provider needs its key in the environment; only the variable's name is ever shown."""
-    for role in type(study.models).model_fields:
-        model: ModelSettings = getattr(study.models, role)
-        variable = KEY_OF.get(model.provider)
-        if variable is not None and not os.environ.get(variable):
-            raise ConfigurationError(f"{source}: `models.{role}` uses {model.provider.value}, which needs a key in the environment variable {variable}, which is not set.")
+            raise ConfigurationError(
+                f"{source}: `distributions.{name}` counts the failures of `{HELDOUT}`, but no arm of `evaluation.arms` has code_runs: execute."
+            )
 
 
 def execute_arm(study: Study) -> str | None:

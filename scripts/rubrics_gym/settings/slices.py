@@ -245,7 +245,11 @@ def _merge_library(study: Study, w: Wildcards) -> MergeLibrary:
 
 def _categorize_rubrics(study: Study, w: Wildcards) -> DescribeLibrary:
     return DescribeLibrary(
-        library=w["library"], recipe=_mined(study, w), seed=study.seed, model=study.models.classifier, simulation=_simulation(study, "classifier")
+        library=w["library"],
+        recipe=_mined(study, w),
+        seed=study.seed,
+        model=study.models.classifier,
+        simulation=_simulation(study, "classifier"),
     )
 
 

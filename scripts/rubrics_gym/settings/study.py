@@ -35,11 +35,14 @@ class ProviderName(StrEnum):
 class ModelSettings(Settings):
     """Who answers the requests of one role."""
 
-    provider: ProviderName = Field(ProviderName.SIMULATED, description="simulated (no key, no network; figures are labelled simulated) or anthropic.")
+    provider: ProviderName = Field(
+        ProviderName.SIMULATED, description="simulated (no key, no network; figures are labelled simulated) or anthropic."
+    )
     model: str = Field(description="Name of the model as the provider knows it. A simulated model's name carries its version.")
     max_tokens: Positive = Field(4096, description="Most tokens in one answer.")
     allowance_usd: Annotated[float, Field(gt=0)] = Field(
-        100.0, description="Most dollars that one job of a reading role (or the judge of one episode) may cost; the agent has limits.cost_usd."
+        100.0,
+        description="Most dollars that one job of a reading role (or the judge of one episode) may cost; the agent has limits.cost_usd.",
     )
 
 
@@ -49,17 +52,24 @@ class Models(Settings):
     agent: ModelSettings = Field(ModelSettings(model="simulated-agent-1"), description="Attempts the tasks.")
     judge: ModelSettings = Field(ModelSettings(model="simulated-judge-1"), description="Predicts what a command would do.")
     miner: ModelSettings = Field(ModelSettings(model="simulated-miner-1", max_tokens=8192), description="Writes rubrics from rollouts.")
-    classifier: ModelSettings = Field(ModelSettings(model="simulated-classifier-1", max_tokens=1024), description="Sorts failures and rubrics into categories.")
-    reviewer: ModelSettings = Field(ModelSettings(model="simulated-reviewer-1", max_tokens=1024), description="Names the cause of a wrong result.")
+    classifier: ModelSettings = Field(
+        ModelSettings(model="simulated-classifier-1", max_tokens=1024), description="Sorts failures and rubrics into categories."
+    )
+    reviewer: ModelSettings = Field(
+        ModelSettings(model="simulated-reviewer-1", max_tokens=1024), description="Names the cause of a wrong result."
+    )
 
 
 class AgentSimulation(Settings):
     """How the simulated agent errs. Rates are per opportunity in a program."""
 
     mix: dict[str, Annotated[float, Field(ge=0)]] | None = Field(
-        None, description="Relative weights of the kinds of mistakes; null takes the published mix that belongs to the task's phrasing (pool or competition)."
+        None,
+        description="Relative weights of the kinds of mistakes; null takes the published mix that belongs to the task's phrasing (pool or competition).",
     )
-    mistakes_per_program: Annotated[float, Field(ge=0, le=5)] = Field(1.1, description="Mean number of planted mistakes in a first program.")
+    mistakes_per_program: Annotated[float, Field(ge=0, le=5)] = Field(
+        1.1, description="Mean number of planted mistakes in a first program."
+    )
     repair_success: Probability = Field(0.9, description="Chance that a repair of the part at fault is right.")
     spoil_on_false_alarm: Probability = Field(0.15, description="Chance that rewriting a correct part breaks it.")
 
@@ -96,7 +106,7 @@ class Simulation(Settings):
 class Limits(Settings):
     """Limits of one attempt. The published study used 2 h, 250 steps, $3, 600 s, 30 min, 3 CPU and 11 GB."""
 
-    wall_s: Seconds = Field(240, description="Seconds of wall time per attempt.")
+    wall_s: Seconds = Field(1800, description="Seconds of wall time per attempt.")
     steps: Positive = Field(30, description="Most model turns per attempt.")
     cost_usd: Annotated[float, Field(gt=0)] = Field(3.0, description="Most dollars per attempt; a request that could pass it is not sent.")
     command_s: Seconds = Field(8, description="Seconds per command.")
@@ -116,7 +126,10 @@ class Sandbox(Settings):
     """Where the agent's commands run."""
 
     kind: SandboxKind = Field(SandboxKind.BUBBLEWRAP, description="bubblewrap, or unsafe (no isolation at all; must be asked for by name).")
-    packages: tuple[str, ...] = Field(("numpy", "pandas", "scipy", "scikit-learn", "pip"), description="Installed packages that the agent finds, with what they need; nothing else of the environment is visible.")
+    packages: tuple[str, ...] = Field(
+        ("numpy", "pandas", "scipy", "scikit-learn", "pip"),
+        description="Installed packages that the agent finds, with what they need; nothing else of the environment is visible.",
+    )
 
 
 class TaskSelection(Settings):
@@ -142,7 +155,9 @@ class Collection(Settings):
 class Merge(Settings):
     """Joining candidates that say the same."""
 
-    threshold: Annotated[float, Field(gt=0, le=1)] = Field(0.82, description="Cosine of title and applies-when from which two rubrics are one.")
+    threshold: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.82, description="Cosine of title and applies-when from which two rubrics are one."
+    )
     rounds: Positive = Field(2, description="How often merged groups are compared again.")
 
 
@@ -186,7 +201,9 @@ class DistributionSettings(Settings):
     """A failure mix: which failures are counted."""
 
     collections: tuple[str, ...] = Field(description="Collections; `heldout` means the execute episodes of the evaluation.")
-    target: Literal["trace", "complete"] = Field("complete", description="trace: failed commands; complete: failed commands and causes of wrong results.")
+    target: Literal["trace", "complete"] = Field(
+        "complete", description="trace: failed commands; complete: failed commands and causes of wrong results."
+    )
 
 
 # ---------------------------------------------------------------- arms and evaluation
@@ -214,7 +231,9 @@ class JudgeSettings(Settings):
     """What the judge has before it."""
 
     library: Name | None = Field(None, description="Library that rubrics are retrieved from; null: the task criterion alone.")
-    retrieval: Retrieval = Field(Retrieval.CATEGORY_SPLIT, description="similarity: the k most similar; category_split: each bin gets its share of k.")
+    retrieval: Retrieval = Field(
+        Retrieval.CATEGORY_SPLIT, description="similarity: the k most similar; category_split: each bin gets its share of k."
+    )
     k: Positive = Field(12, description="Rubrics per verdict.")
     sees: tuple[Sight, ...] = Field((Sight.WORLD_STATE, Sight.DATA_PROFILE, Sight.LAST_REAL_RUN), description="What else the judge sees.")
 
@@ -231,7 +250,9 @@ class Submit(Settings):
 
     run_final: bool = Field(False, description="Run final.py for real before the submission is taken.")
     cap_s: Seconds = Field(8, description="Seconds until that run is stopped.")
-    hold_on: tuple[Literal["crash", "flag"], ...] = Field((), description="Send the submission back on a real crash, or on a flagged verdict.")
+    hold_on: tuple[Literal["crash", "flag"], ...] = Field(
+        (), description="Send the submission back on a real crash, or on a flagged verdict."
+    )
     max_holds: Annotated[int, Field(ge=0)] = Field(2, description="Most times a submission is sent back.")
 
 
@@ -245,7 +266,9 @@ class Escalate(Settings):
 class Arm(Settings):
     """One policy of the evaluation: what happens to a command that would run code."""
 
-    code_runs: CodeRuns = Field(description="execute: it runs; notice: a fixed notice; judge: a prediction; checks: a notice and real checks on schedule.")
+    code_runs: CodeRuns = Field(
+        description="execute: it runs; notice: a fixed notice; judge: a prediction; checks: a notice and real checks on schedule."
+    )
     judge: JudgeSettings | None = Field(None, description="The judge; needed where code_runs is judge.")
     checks: Checks | None = Field(None, description="Real runs of final.py on schedule.")
     submit: Submit = Field(Submit(), description="What happens at submit.")
@@ -278,7 +301,9 @@ class Report(Settings):
 class Study(Settings):
     """A whole study. This is what a configuration file holds."""
 
-    extends: str | None = Field(None, description="Another configuration file that this one starts from; keys given here replace keys given there.")
+    extends: str | None = Field(
+        None, description="Another configuration file that this one starts from; keys given here replace keys given there."
+    )
     name: Name = Field("default", description="Name of the study.")
     seed: int = Field(20261129, description="Seed of everything that is drawn at random.")
     models: Models = Field(Models(), description="Role -> model.")

@@ -84,7 +84,9 @@ class Reviewer:
                 "abstain": False,
             }
         )
-        return Response(text=body, model=request.model, usage=Usage(input_tokens=(len(request.system) + len(text)) // 4, output_tokens=len(body) // 4))
+        return Response(
+            text=body, model=request.model, usage=Usage(input_tokens=(len(request.system) + len(text)) // 4, output_tokens=len(body) // 4)
+        )
 
 
 def _glossary(system: str) -> tuple[dict[str, str], dict[str, str]]:
@@ -161,7 +163,7 @@ def _wrong_figures(case: Dossier) -> Iterator[Opinion]:
         yield Opinion("made-up", None, "Only a part of the rows was used.")
     if case.does(r"\.dropna\(\)"):
         yield Opinion("unverified scope", None, "Rows were removed for empty cells in columns that the calculation does not use.")
-    if "rows where" in case.task and not case.does(r"\.query\(|\.loc\[|\[[^\]]*(?:==|!=|>|<|\.isin)"):
+    if "rows where" in case.task and not case.does(r"\.query\(|\.loc\[|\[.*(?:==|!=|>|<|\.isin|\.between)"):
         yield Opinion("unverified scope", None, "The condition on the rows was left out.")
     if case.does(r"ddof=0|np\.(?:std|var)\("):
         yield Opinion("method or definition substituted", None, "Another definition of the statistic was computed.")

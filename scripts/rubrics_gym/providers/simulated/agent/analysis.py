@@ -46,7 +46,7 @@ def draw_names(dice: Dice, tables: tuple[Table, ...]) -> Names:
 
 
 def _load(tables: tuple[Table, ...], names: Names, dice: Dice) -> Part:
-    imports, text = data_folder(names)  # type: ignore[arg-type]
+    imports, text = data_folder(names.data)
     lines = [f'{names.frame_of(number)} = pd.read_csv({names.data}{base_name(table.path)}")' for number, table in enumerate(tables)]
     if dice.chance("shape", 0.5):
         lines.append(dice.pick("show", [f"print({names.frame}.shape)", f'print("rows", len({names.frame}))', f"print({names.frame}.dtypes)"]))

@@ -59,17 +59,17 @@ def read(names: Names, path: str) -> str:
     return f'pd.read_csv({names.data}{base_name(path)}")'
 
 
-def data_folder(names: Names) -> tuple[tuple[str, ...], str]:
+def data_folder(data: str) -> tuple[tuple[str, ...], str]:
     """Imports and first line that the way of writing paths needs."""
-    if names.data.startswith("DATA /"):
+    if data.startswith("DATA /"):
         return ("from pathlib import Path",), 'DATA = Path("data")\n'
-    if names.data.startswith("f"):
+    if data.startswith("f"):
         return (), 'DATA_DIR = "data"\n'
     return (), ""
 
 
 def _load(goal: PredictionGoal, names: Names, dice: Dice) -> Part:
-    imports, first = data_folder(names)
+    imports, first = data_folder(names.data)
     text = first + "\n".join(f"{name} = {read(names, path)}" for name, path in ((names.train, goal.train.path), (names.test, goal.test), (names.sample, goal.sample)))
     if dice.chance("shapes", 0.6):
         text += "\n" + dice.pick("show", [f"print({names.train}.shape, {names.test}.shape)", f'print("rows:", len({names.train}), len({names.test}))', f'print(f"train {{{names.train}.shape}}, test {{{names.test}.shape}}")'])

@@ -75,7 +75,7 @@ class Feedback:
         return self.ran and (self.timed_out or bool(self.exit_code) or "Traceback (most recent call last)" in self.output or "MemoryError" in self.output)
 
 
-_STOPPED = re.compile(r"stopped after [\d.]+ seconds|timed? ?out|did not finish|hit the time limit|was stopped", re.IGNORECASE)
+_STOPPED = re.compile(r"stopped after|timed? ?out|did not finish|time limit|was stopped", re.IGNORECASE)
 
 
 def _criteria(text: str) -> tuple[Criterion, ...]:
@@ -85,7 +85,11 @@ def _criteria(text: str) -> tuple[Criterion, ...]:
 
 
 def read_feedback(text: str) -> Feedback:
-    """Read one tool result. A real run (a check, a held submission) counts for more than the notice before it."""
+    """Read one tool result. A real run (a check, a held submission) counts for more than the notice before it.
+
+    A command line that writes a file and then runs it shows first that the writing went well: that is passed over.
+    """
+    text = re.sub(r"\A\s*\[exit code 0\]\n(?=\s*\S)", "", text)
     reward = re.search(r"^Predicted reward: ([\d.]+)", text, flags=re.MULTILINE)
     verdict = "predicted what would come of it" in text
     criteria = _criteria(text) if verdict else ()
@@ -110,6 +114,6 @@ def read_feedback(text: str) -> Feedback:
         return Feedback(ran=False, verdict=True, reward=float(reward.group(1)) if reward else None, criteria=criteria)
     if re.search(r"^\[stopped after [\d.]+ seconds", text, flags=re.MULTILINE):
         return Feedback(ran=True, timed_out=True, output=text)
-    if re.match(r"\[(The command was not executed|Not executed)", text):
+    if re.match(r"\s*\[(The command was not executed|Not executed|No command was found)", text):
         return Feedback(ran=False)
     return Feedback(ran=True, exit_code=int(exit_notes[-1]) if exit_notes else None, output=text)

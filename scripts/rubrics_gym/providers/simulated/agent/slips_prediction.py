@@ -219,6 +219,18 @@ def _everything_text(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | Non
     return extend(Part(part.name, text, part.imports), (y + ids).strip("\n")) if changed else None
 
 
+def _separators_lost(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
+    """What is not a plain number becomes a gap."""
+    return swap(part, r"pd\.to_numeric\(cells.*?regex=True\)\)", 'pd.to_numeric(cells, errors="coerce")')
+
+
+def _ids_in_words(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
+    if not goal.ids:
+        return None
+    name, word = repr_(goal.ids[0]), dice.pick("word", ["row_", "id_", "#", "test-"])
+    return extend(part, f'{n.test}[{name}] = "{word}" + {n.test}[{name}].astype(str)')
+
+
 def _own(part: str, error: str, change: Change) -> Mistake:
     return Mistake("runtime:own_logic", part, error, change, "own_logic")
 
@@ -254,6 +266,8 @@ MISTAKES: tuple[Mistake, ...] = (
     *(Mistake("runtime:out_of_memory", "target", "MemoryError", change, "out_of_memory") for change in (_kernel_matrix, _dense_blocks, _bootstrap_at_once)),
     Mistake("altered_before_split", "load", "", _outliers_out),
     Mistake("parsing_corrupted", "load", "", _everything_text),
+    Mistake("parsing_corrupted", "load", "", _ids_in_words),
+    Mistake("parsing_corrupted", "features", "", _separators_lost),
     *MODEL_MISTAKES,
     *OUTPUT_MISTAKES,
 )

@@ -7,7 +7,7 @@ import re
 from rubrics_gym.providers.simulated.agent.dice import Dice
 from rubrics_gym.providers.simulated.agent.goals import PredictionGoal
 from rubrics_gym.providers.simulated.agent.mistakes import Change, Mistake, extend, swap
-from rubrics_gym.providers.simulated.agent.prediction import LOG_TARGET, Names, repr_
+from rubrics_gym.providers.simulated.agent.prediction import LOG_TARGET, Names
 from rubrics_gym.providers.simulated.agent.program import Part
 
 Goal = PredictionGoal

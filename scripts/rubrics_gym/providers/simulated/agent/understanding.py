@@ -6,7 +6,17 @@ import csv
 import re
 from collections.abc import Mapping
 
-from rubrics_gym.providers.simulated.agent.goals import Column, Condition, Goal, Measure, PredictionGoal, QuestionGoal, ResultGoal, Step, Table
+from rubrics_gym.providers.simulated.agent.goals import (
+    Column,
+    Condition,
+    Goal,
+    Measure,
+    PredictionGoal,
+    QuestionGoal,
+    ResultGoal,
+    Step,
+    Table,
+)
 
 _TICKED = r"`([^`]+)`"
 
@@ -206,8 +216,8 @@ def _question(statement: str, deliverable: str, tables: Mapping[str, Table]) -> 
 
 def _result(statement: str, deliverable: str, tables: Mapping[str, Table]) -> ResultGoal:
     lines = [found.group(1) for line in statement.splitlines() if (found := re.match(r"\s*\d+\. (.*)", line))]
-    steps = tuple(found for line in lines if (found := step(line)))
-    start = next((found.group(1) for line in lines if (found := re.match(r"Start from `(?:/workspace/)?(data/[^`]+)`", line))), None)
+    steps = tuple(read for line in lines if (read := step(line)))
+    start = next((str(found.group(1)) for line in lines if (found := re.match(r"Start from `(?:/workspace/)?(data/[^`]+)`", line))), "")
     kept = next((tuple(re.findall(_TICKED, line)) for line in lines if line.startswith("Keep the columns")), ())
     decimals = re.search(r"to (\d+) decimal places", statement)
     if not steps or not kept or start not in tables:

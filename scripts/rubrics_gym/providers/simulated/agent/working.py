@@ -12,9 +12,24 @@ from dataclasses import dataclass, replace
 from rubrics_gym.providers.simulated.agent.dice import Dice
 from rubrics_gym.providers.simulated.agent.drafting import Draft, first_draft, rewrite, start_over
 from rubrics_gym.providers.simulated.agent.goals import Goal, PredictionGoal, Table
-from rubrics_gym.providers.simulated.agent.looking import check_commands, complaints, gaps_command, look_command, quick_look, read_heads, tables_seen
+from rubrics_gym.providers.simulated.agent.looking import (
+    check_commands,
+    complaints,
+    gaps_command,
+    look_command,
+    quick_look,
+    read_heads,
+    tables_seen,
+)
 from rubrics_gym.providers.simulated.agent.reading import Brief, Feedback
-from rubrics_gym.providers.simulated.agent.repairing import PIP_NAMES, after_failure, from_remark, missing_module, parts_importing, unusual_imports
+from rubrics_gym.providers.simulated.agent.repairing import (
+    PIP_NAMES,
+    after_failure,
+    from_remark,
+    missing_module,
+    parts_importing,
+    unusual_imports,
+)
 from rubrics_gym.providers.simulated.agent.understanding import NotUnderstood, named_files, understand
 from rubrics_gym.providers.simulated.agent.wording import say
 from rubrics_gym.settings.study import AgentSimulation

@@ -61,10 +61,10 @@ class Judge:
             observation = seen.get(MISTAKES[position]) if nearness >= self._settings.meaning_threshold else None
             if observation is None:
                 opinions.append(_opinion(False, False, "nothing in the code bears on this"))
-            elif observation.present and draw.below(self._settings.miss, observation.mistake):
-                opinions.append(_opinion(True, False, "nothing of the kind seen"))
+            elif observation.present and not draw.below(self._settings.miss, observation.mistake):
+                opinions.append(_opinion(True, True, observation.reason))
             else:
-                opinions.append(_opinion(True, observation.present, observation.reason))
+                opinions.append(_opinion(True, False, "nothing of the kind seen"))
         return opinions
 
     def _imagine(self, opinions: Sequence[Opinion], draw: _Draw) -> None:

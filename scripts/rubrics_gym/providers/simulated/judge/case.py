@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from rubrics_gym.providers.simulated.judge.following import Story, follow
+from rubrics_gym.providers.simulated.judge.following import Frame, Story, called, calls, follow, words
 from rubrics_gym.providers.simulated.judge.mistakes import Mistake
 from rubrics_gym.providers.simulated.judge.reading import Reading, base, normal
 
@@ -19,18 +20,22 @@ _HEREDOC = re.compile(
 )
 _INTO_FILE = re.compile(r">\s*['\"]?([\w./-]+)")
 _NAMED_FILE = re.compile(r"[\w./-]*\w\.(?:csv|tsv|txt|json|jsonl|parquet|xlsx|npy|pkl)\b")
-_TIDYING = re.compile(r"[^a-z0-9]+")
 HANDED_IN = "final.py"
 Node = TypeVar("Node", bound=ast.AST)
 
 
 @dataclass(frozen=True)
 class Observation:
-    """One thing that was looked for: the mistake in general words, whether it is there, and what was seen here."""
+    """One thing that was looked for: the mistake in general words, whether it is there, and what was seen where it is."""
 
     mistake: Mistake
     present: bool
     reason: str
+
+
+def sought(mistake: Mistake, found: Sequence[str]) -> Observation:
+    """A mistake that was looked for, and the sentences that say where it is; none: it is not there."""
+    return Observation(mistake, bool(found), "; ".join(found[:3]))
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,26 @@ class Source:
 
     @property
     def parsed(self) -> ast.Module:
+        """The syntax tree; an empty one where the program does not parse."""
         return self.tree if self.tree is not None else ast.Module([], [])
+
+    @cached_property
+    def calls(self) -> list[ast.Call]:
+        return list(calls(self.parsed))
+
+    @cached_property
+    def called(self) -> set[str]:
+        """The last name of everything that is called."""
+        return {called(node) for node in self.calls}
+
+    @cached_property
+    def words(self) -> set[str]:
+        """Every name and attribute."""
+        return words(self.parsed)
+
+    def owner(self, node: ast.Call) -> Frame | None:
+        """The frame whose method a call is, where that is known."""
+        return self.story.frames.get(id(node.func.value)) if isinstance(node.func, ast.Attribute) else None
 
 
 class Case:
@@ -72,13 +96,10 @@ class Case:
 
     @cached_property
     def headers(self) -> dict[str, tuple[str, ...]]:
-        """Deliverable -> the columns of the sample file that shows its shape."""
-        samples = [table for table in self.reading.tables if "sample" in base(table.path)]
-        return {name: samples[0].names for name in self.deliverables if samples and name.endswith(".csv")}
-
-    @cached_property
-    def named_columns(self) -> frozenset[str]:
-        return frozenset(name for table in self.reading.tables for name in table.names)
+        """Deliverable -> its columns: those of the sample file that shows its shape, else those that the statement lists in a line."""
+        samples = [table.names for table in self.reading.tables if "sample" in base(table.path)]
+        shape = next(iter(samples), None) or _listed_columns(self.reading.statement)
+        return {name: shape for name in self.deliverables if shape and name.endswith(".csv")}
 
     @cached_property
     def seconds(self) -> float | None:
@@ -97,6 +118,15 @@ class Case:
     def nodes(self, kind: type[Node]) -> Iterator[Node]:
         """Every node of one kind, in every program."""
         return (node for source in self.sources for node in ast.walk(source.parsed) if isinstance(node, kind))
+
+
+def _listed_columns(statement: str) -> tuple[str, ...] | None:
+    """The names in the line after one that speaks of columns, if that line is a header: names with commas between and nothing else."""
+    lines = statement.splitlines()
+    for before, line in itertools.pairwise(lines):
+        if re.search(r"\bcolumns\b.*:\s*$", before) and re.fullmatch(r"\w[\w .-]*(,\s*\w[\w .-]*)+", line.strip()):
+            return tuple(name.strip() for name in line.split(","))
+    return None
 
 
 def _source(path: str, text: str, reading: Reading) -> Source:
@@ -139,23 +169,20 @@ def _inline(command: str) -> list[str]:
     """Python code inside a command: heredocs that an interpreter reads, and what follows `-c`."""
     found = [match["body"] or "" for match in _HEREDOC.finditer(command) if re.search(r"\bpython[\d.]*\b", match["line"])]
     try:
-        words = shlex.split(_HEREDOC.sub("\n", command))
+        parts = shlex.split(_HEREDOC.sub("\n", command))
     except ValueError:
         return found
-    for before, word, after in zip(words, words[1:], words[2:], strict=False):
+    for before, word, after in zip(parts, parts[1:], parts[2:], strict=False):
         if word == "-c" and base(before).startswith("python"):
             found.append(after)
     return found
 
 
-def words_of(text: str) -> set[str]:
-    """The lower-case words of a text."""
-    return set(_TIDYING.sub(" ", text.lower()).split())
-
-
 def here(line: int, source: Source) -> str:
+    """Where something is, for a person."""
     return f"line {line} of {base(source.path)}"
 
 
 def is_under(path: str, folder: str) -> bool:
+    """Whether a path lies in a folder, both as the sandbox sees them."""
     return normal(path).startswith(normal(folder).rstrip("/") + "/")

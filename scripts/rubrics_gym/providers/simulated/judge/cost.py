@@ -9,7 +9,7 @@ import ast
 import math
 from collections.abc import Iterator
 
-from rubrics_gym.providers.simulated.judge.case import Case, Observation, Source
+from rubrics_gym.providers.simulated.judge.case import Case, Observation, Source, sought
 from rubrics_gym.providers.simulated.judge.following import called, calls, keyword
 from rubrics_gym.providers.simulated.judge.mistakes import Mistake
 
@@ -39,26 +39,20 @@ _ALLOCATORS = {"zeros", "ones", "empty", "full", "rand", "randn", "random", "nor
 
 
 def too_slow(case: Case) -> Iterator[Observation]:
-    if case.seconds is None:
-        return
     for source in case.sources:
         work = list(_costs(source, _rows(case, source)))
-        total = _START_S + sum(seconds for seconds, _ in work)
-        worst = max(work, default=(0.0, "nothing heavy"))
-        if work:
-            yield Observation(
-                Mistake.TOO_SLOW, total > case.seconds, f"about {total:,.0f} s of {case.seconds:,.0f} s, most of it in {worst[1]}"
-            )
+        if work and case.seconds is not None:
+            total, worst = _START_S + sum(seconds for seconds, _ in work), max(work)[1]
+            late = [f"about {total:,.0f} s of {case.seconds:,.0f} s, most of it in {worst}"] if total > case.seconds else []
+            yield sought(Mistake.TOO_SLOW, late)
 
 
 def too_big(case: Case) -> Iterator[Observation]:
-    if case.megabytes is None:
-        return
     for source in case.sources:
         sizes = list(_sizes(source, _rows(case, source)))
-        if sizes:
-            worst, what = max(sizes)
-            yield Observation(Mistake.TOO_BIG, worst > case.megabytes, f"{what} takes about {worst:,.0f} MB of {case.megabytes:,.0f} MB")
+        if sizes and case.megabytes is not None:
+            large = [f"{what} takes about {size:,.0f} MB of {case.megabytes:,.0f} MB" for size, what in sizes if size > case.megabytes]
+            yield sought(Mistake.TOO_BIG, large)
 
 
 CHECKS = (too_slow, too_big)
@@ -296,7 +290,10 @@ def _sizes(source: Source, rows: int) -> Iterator[tuple[float, str]]:
             yield (_number(node.args[-1], constants) or 1.0) * rows * 8 / 1e6, f"{ast.unparse(node)[:60]} (line {node.lineno})"
     for product in ast.walk(source.parsed):
         if isinstance(product, ast.BinOp) and isinstance(product.op, ast.Mult) and isinstance(product.left, ast.List):
-            times, names = _number(product.right, constants) or 1.0, {part.id for part in ast.walk(product.left) if isinstance(part, ast.Name)}
+            times, names = (
+                _number(product.right, constants) or 1.0,
+                {part.id for part in ast.walk(product.left) if isinstance(part, ast.Name)},
+            )
             yield times * (rows * 80 if names else 8 * len(product.left.elts)) / 1e6, f"{ast.unparse(product)[:60]} (line {product.lineno})"
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from rubrics_gym.providers.simulated.judge.case import Case, Observation, Source, here
-from rubrics_gym.providers.simulated.judge.following import Frame, Use, called, calls, keyword, words
+from rubrics_gym.providers.simulated.judge.case import Case, Observation, Source, here, sought
+from rubrics_gym.providers.simulated.judge.following import Frame, Use, called, keyword
 from rubrics_gym.providers.simulated.judge.mistakes import Mistake
 from rubrics_gym.providers.simulated.judge.reading import base
 
@@ -34,223 +34,144 @@ _CODES = {
     "ColumnTransformer",
     "HashingVectorizer",
 }
-_WHOLE = {"mean", "sum", "std", "median", "var", "corr", "quantile", "skew", "kurt", "cov", "prod"}
-_PLAIN_NUMPY = {"mean", "std", "median", "var", "percentile", "corrcoef", "average", "quantile", "sum", "max", "min"}
+_WHOLE = {"mean", "std", "median", "var", "corr", "quantile", "skew", "kurt", "cov", "prod"}
+_LEAVES_PANDAS = {"len", "values", "to_numpy", "tolist", "shape", "size", "percentile", "corrcoef", "linregress", "polyfit"}
 _CHECKS_MISSING = {
-    "fillna",
-    "dropna",
-    "isna",
-    "isnull",
-    "notna",
-    "notnull",
-    "SimpleImputer",
-    "KNNImputer",
-    "nan_to_num",
-    "interpolate",
-    "ffill",
-    "bfill",
-}
+    "fillna", "dropna", "isna", "isnull", "notna", "notnull", "SimpleImputer", "KNNImputer", "nan_to_num", "interpolate", "ffill", "bfill",
+    "nanmean", "nanmedian", "nanstd", "isnan", "count",
+}  # fmt: skip
+_SHORTENING = {"dropna", "drop_duplicates", "sample", "head", "query", "nlargest"}
 
 
 def unknown_columns(case: Case) -> Iterator[Observation]:
     for source in case.sources:
-        made = {node.value for node in ast.walk(source.parsed) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
         looked_up = [use for use in source.story.columns if use.frame.table is not None and use.frame.columns is not None]
         wrong = [use for use in looked_up if use.name not in (use.frame.columns or ()) and not _made_here(source, use.name)]
-        if looked_up and made:
-            reason = "; ".join(f"{use.name!r} ({here(use.line, source)}), {_nearest(use.name, use.frame)}" for use in wrong[:3])
-            yield Observation(Mistake.UNKNOWN_COLUMN, bool(wrong), f"no such column: {reason}" if wrong else "the columns named exist")
+        if looked_up:
+            yield sought(
+                Mistake.UNKNOWN_COLUMN,
+                [f"{use.name!r} ({here(use.line, source)}) is no column{_nearest(use.name, use.frame)}" for use in wrong],
+            )
 
 
 def missing_into_model(case: Case) -> Iterator[Observation]:
-    for source, fit in _fits(case, _STRICT):
-        frame = fit.frame
-        if frame is None or frame.table is None:
-            continue
-        holes = sorted(frame.missing) if not fit.model.tokens & _FILLS else []  # type: ignore[union-attr]
-        yield Observation(
-            Mistake.MISSING_INTO_MODEL,
-            bool(holes),
-            f"{', '.join(holes[:4])} still missing in the fit at {here(fit.line, source)}" if holes else "no missing values reach the fit",
+    for source, fit, frame in _fits(case, _STRICT):
+        holes = sorted(frame.missing) if not _tokens(fit) & _FILLS else []
+        yield sought(
+            Mistake.MISSING_INTO_MODEL, [f"{name} still has missing values in the fit at {here(fit.line, source)}" for name in holes]
         )
 
 
 def missing_into_statistic(case: Case) -> Iterator[Observation]:
+    """Pandas skips missing values by itself; counting rows, or leaving pandas, does not."""
     for source in case.sources:
-        checked = bool(words(source.parsed) & _CHECKS_MISSING)
-        for node in calls(source.parsed):
-            if not (isinstance(node.func, ast.Attribute) and node.func.attr in _PLAIN_NUMPY and node.args):
-                continue
-            frame = source.story.frames.get(id(node.args[0]))
-            plain = isinstance(node.func.value, ast.Name) and node.func.value.id in ("np", "numpy", "stats", "statistics")
-            if frame is not None and frame.table is not None and plain:
-                wrong = bool(frame.missing) and _is_array(node.args[0])
-                yield Observation(
-                    Mistake.MISSING_INTO_STATISTIC,
-                    wrong,
-                    f"{', '.join(sorted(frame.missing))} has missing values ({here(node.lineno, source)})",
-                )
-        used = {name for use in source.story.columns if use.frame.table for name in ([use.name] if use.name in use.frame.missing else [])}
+        used = sorted({use.name for use in source.story.columns if use.frame.table and use.name in use.frame.missing})
         if used and not source.story.fits:
-            yield Observation(
-                Mistake.MISSING_INTO_STATISTIC, not checked, f"missing values of {', '.join(sorted(used)[:4])} are never looked at"
-            )
+            careless = not source.words & _CHECKS_MISSING and bool(source.words & _LEAVES_PANDAS)
+            yield sought(Mistake.MISSING_INTO_STATISTIC, [f"missing values of {name} are never looked at" for name in used if careless])
 
 
 def text_into_model(case: Case) -> Iterator[Observation]:
-    for source, fit in _fits(case, ESTIMATORS | _SCALERS | _FILLS):
-        frame = fit.frame
-        if frame is None or frame.table is None or fit.model is None:
-            continue
-        if fit.model.tokens & _FILLS and not fit.model.tokens & ESTIMATORS and _keeps_text(fit):
-            continue
-        words_left = sorted(frame.text) if not fit.model.tokens & _CODES else []
-        yield Observation(
-            Mistake.TEXT_INTO_MODEL,
-            bool(words_left),
-            f"text columns {', '.join(words_left[:4])} reach the fit at {here(fit.line, source)}"
-            if words_left
-            else "no text column reaches the fit",
-        )
+    for source, fit, frame in _fits(case, ESTIMATORS | _SCALERS | _FILLS):
+        takes_text = _tokens(fit) & _CODES or (not _tokens(fit) & (ESTIMATORS | _SCALERS) and _tokens(fit) & {"most_frequent", "constant"})
+        left = [] if takes_text else sorted(frame.text)
+        yield sought(Mistake.TEXT_INTO_MODEL, [f"the text column {name} reaches the fit at {here(fit.line, source)}" for name in left])
 
 
 def text_into_statistic(case: Case) -> Iterator[Observation]:
     for source in case.sources:
-        for node in calls(source.parsed):
-            owner = source.story.frames.get(id(node.func.value)) if isinstance(node.func, ast.Attribute) else None
-            if owner is None or owner.single or called(node) not in _WHOLE or owner.table is None:
-                continue
-            wrong = bool(owner.text) and keyword(node, "numeric_only") is None and called(node) not in ("sum",)
-            yield Observation(
-                Mistake.TEXT_INTO_STATISTIC,
-                wrong,
-                f".{called(node)}() over {', '.join(sorted(owner.text)[:3])} ({here(node.lineno, source)})",
-            )
+        for node in source.calls:
+            owner = source.owner(node)
+            if called(node) in _WHOLE and owner is not None and owner.table is not None and not owner.single:
+                text = sorted(owner.text) if keyword(node, "numeric_only") is None else []
+                yield sought(Mistake.TEXT_INTO_STATISTIC, [f".{called(node)}() over {name} ({here(node.lineno, source)})" for name in text])
 
 
 def object_dtype(case: Case) -> Iterator[Observation]:
     pandas = (case.reading.packages or {}).get("pandas", "0")
-    for source in case.sources:
-        for node in ast.walk(source.parsed):
-            if not (isinstance(node, ast.Compare) and any(name in ast.unparse(node.left) for name in ("dtype", "dtypes"))):
-                continue
-            other = ast.unparse(node.comparators[0])
-            if other in ("object", "'object'", "'O'", "np.object_") and int(pandas.partition(".")[0]) >= 3:
-                yield Observation(
-                    Mistake.OBJECT_DTYPE,
-                    True,
-                    f"{ast.unparse(node)} ({here(node.lineno, source)}) is never true for text in pandas {pandas}",
-                )
+    compared = [node for node in case.nodes(ast.Compare) if "dtype" in ast.unparse(node.left)]
+    wrong = [node for node in compared if ast.unparse(node.comparators[0]) in ("object", "'object'", "'O'", "np.object_")]
+    if compared and int(pandas.partition(".")[0]) >= 3:
+        yield sought(
+            Mistake.OBJECT_DTYPE, [f"{ast.unparse(node)} (line {node.lineno}) is never true for text in pandas {pandas}" for node in wrong]
+        )
 
 
 def unlike_features(case: Case) -> Iterator[Observation]:
     for source in case.sources:
-        dummies = [node for node in calls(source.parsed) if called(node) == "get_dummies"]
-        if len(dummies) > 1:
-            aligned = bool(words(source.parsed) & {"reindex", "align", "concat"})
-            yield Observation(
-                Mistake.UNLIKE_FEATURES, not aligned, "get_dummies is called on each table by itself and the columns are never aligned"
+        if sum(called(node) == "get_dummies" for node in source.calls) > 1:
+            aligned = source.words & {"reindex", "align", "concat"}
+            yield sought(
+                Mistake.UNLIKE_FEATURES, [] if aligned else ["get_dummies is called on each table, and the columns are never aligned"]
             )
-        for fit, prediction in _pairs(source):
-            assert fit.frame is not None and prediction.frame is not None
-            trained, given = fit.frame.columns or frozenset(), prediction.frame.columns or frozenset()
-            differ = sorted(trained ^ given)
-            wrong = bool(differ) and not (fit.model and fit.model.tokens & _CODES)
-            yield Observation(
-                Mistake.UNLIKE_FEATURES,
-                wrong,
-                f"fitted and predicted columns differ in {', '.join(differ[:4])}" if wrong else "the same columns",
-            )
+        for fit, trained, given in _fitted_and_given(source):
+            differ = sorted(trained ^ given) if not _tokens(fit) & _CODES else []
+            yield sought(Mistake.UNLIKE_FEATURES, [f"{name} is among the columns of the fit or of the prediction only" for name in differ])
 
 
 def one_dimension(case: Case) -> Iterator[Observation]:
-    for source, fit in _fits(case, ESTIMATORS | _SCALERS):
-        if fit.node is not None and fit.node.args and fit.frame is not None and source.story.frames.get(id(fit.node.args[0])) is not None:
-            single = source.story.frames[id(fit.node.args[0])].single
-            yield Observation(
-                Mistake.ONE_DIMENSION,
-                single,
-                f"the first argument of fit at {here(fit.line, source)} is one column" if single else "a table of features",
+    for source, fit, _ in _fits(case, ESTIMATORS | _SCALERS):
+        first = source.story.frames.get(id(fit.node.args[0])) if fit.node is not None and fit.node.args else None
+        if first is not None:
+            yield sought(
+                Mistake.ONE_DIMENSION, [f"the first argument of fit at {here(fit.line, source)} is one column"] if first.single else []
             )
 
 
 def wrong_unpacking(case: Case) -> Iterator[Observation]:
     for node in case.nodes(ast.Assign):
         if isinstance(node.value, ast.Call) and called(node.value) == "train_test_split" and isinstance(node.targets[0], ast.Tuple):
-            expected, got = 2 * len(node.value.args), len(node.targets[0].elts)
-            yield Observation(
-                Mistake.WRONG_UNPACKING,
-                expected != got,
-                f"line {node.lineno}: train_test_split gives {expected} parts, {got} names take them",
-            )
+            parts, names = 2 * len(node.value.args), len(node.targets[0].elts)
+            wrong = [f"line {node.lineno}: train_test_split gives {parts} parts, {names} names take them"] if parts != names else []
+            yield sought(Mistake.WRONG_UNPACKING, wrong)
 
 
 def text_plus_number(case: Case) -> Iterator[Observation]:
-    numbers = {"len", "int", "float", "round", "sum", "mean", "max", "min", "std", "median", "abs"}
-    for node in case.nodes(ast.BinOp):
-        sides = (node.left, node.right)
-        text = any(isinstance(side, ast.JoinedStr) or (isinstance(side, ast.Constant) and isinstance(side.value, str)) for side in sides)
-        number = any((isinstance(side, ast.Call) and called(side) in numbers) or _is_number(side) for side in sides)
-        if isinstance(node.op, ast.Add) and text and number:
-            yield Observation(Mistake.TEXT_PLUS_NUMBER, True, f"line {node.lineno}: {ast.unparse(node)[:80]}")
+    sums = [
+        node for node in case.nodes(ast.BinOp) if isinstance(node.op, ast.Add) and any(_is_text(side) for side in (node.left, node.right))
+    ]
+    wrong = [node for node in sums if any(_is_number(side) for side in (node.left, node.right))]
+    if sums:
+        yield sought(Mistake.TEXT_PLUS_NUMBER, [f"line {node.lineno}: {ast.unparse(node)[:80]}" for node in wrong])
 
 
 def rows_dropped(case: Case) -> Iterator[Observation]:
     for source in case.sources:
-        predicted = any(use.model for use in source.story.predictions)
-        for node in calls(source.parsed):
-            owner = source.story.frames.get(id(node.func.value)) if isinstance(node.func, ast.Attribute) else None
-            of_test = owner is not None and owner.table is not None and base(owner.table.path).startswith("test") and not owner.single
-            by_row = called(node) in ("dropna", "drop_duplicates", "sample", "head", "query", "nlargest") and not _by_column(node)
-            if predicted and of_test and by_row:
-                looks = called(node) == "head" and isinstance(_parent_statement(source, node), ast.Expr)
-                yield Observation(Mistake.ROWS_DROPPED, not looks, f".{called(node)}() on the test table ({here(node.lineno, source)})")
+        if source.story.predictions:
+            shortened = [
+                node for node in source.calls if called(node) in _SHORTENING and _is_test(source.owner(node)) and not _by_column(node)
+            ]
+            kept = [node for node in shortened if not _is_looked_at(source, node)]
+            yield sought(Mistake.ROWS_DROPPED, [f".{called(node)}() on the test table ({here(node.lineno, source)})" for node in kept])
 
 
 def rows_reordered(case: Case) -> Iterator[Observation]:
     for source in case.sources:
-        if not source.story.predictions:
-            continue
-        sorted_at = [
-            node.lineno
-            for node in calls(source.parsed)
-            if called(node) in ("sort_values", "shuffle", "permutation")
-            and isinstance(node.func, ast.Attribute)
-            and _is_test(source.story.frames.get(id(node.func.value)))
-        ]
-        yield Observation(
-            Mistake.ROWS_REORDERED,
-            bool(sorted_at),
-            f"the test table is reordered at line {sorted_at[0]}" if sorted_at else "the test rows keep their order",
-        )
+        if source.story.predictions:
+            moved = [node for node in source.calls if called(node) in ("sort_values", "sample", "shuffle") and _is_test(source.owner(node))]
+            yield sought(Mistake.ROWS_REORDERED, [f"the test table is reordered at {here(node.lineno, source)}" for node in moved])
 
 
 def bad_conversion(case: Case) -> Iterator[Observation]:
     for source in case.sources:
-        for node in calls(source.parsed):
-            owner = source.story.frames.get(id(node.func.value)) if isinstance(node.func, ast.Attribute) else None
-            if called(node) != "astype" or owner is None or not owner.single or owner.table is None or not node.args:
-                continue
-            to = ast.unparse(node.args[0]).strip("'\"")
-            wrong = (to.startswith("int") and bool(owner.missing)) or (to.startswith(("int", "float")) and bool(owner.text))
-            yield Observation(Mistake.BAD_CONVERSION, wrong, f"astype({to}) of {owner.label} ({here(node.lineno, source)})")
+        for node in source.calls:
+            column = source.owner(node)
+            if called(node) == "astype" and node.args and column is not None and column.single and column.table is not None:
+                to = ast.unparse(node.args[0]).strip("'\"")
+                wrong = (to.startswith("int") and column.missing) or (to.startswith(("int", "float")) and column.text)
+                yield sought(Mistake.BAD_CONVERSION, [f"astype({to}) of {column.label} ({here(node.lineno, source)})"] if wrong else [])
 
 
 def chained_assignment(case: Case) -> Iterator[Observation]:
     for source in case.sources:
-        for node in ast.walk(source.parsed):
-            chained = isinstance(node, ast.Assign) and any(
-                isinstance(target, ast.Subscript) and isinstance(target.value, ast.Subscript) and id(target.value) in source.story.frames
-                for target in node.targets
-            )
-            inplace = (
-                isinstance(node, ast.Call)
-                and keyword(node, "inplace") is not None
-                and isinstance(node.func, ast.Attribute)
-                and isinstance(node.func.value, ast.Subscript)
-            )
-            if chained or inplace:
-                yield Observation(Mistake.CHAINED_ASSIGNMENT, True, f"{ast.unparse(node)[:80]}")
+        stores = [node for node in ast.walk(source.parsed) if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)]
+        chained: list[ast.expr] = [
+            node for node in stores if isinstance(node.value, ast.Subscript) and id(node.value) in source.story.frames
+        ]
+        inplace = [node for node in source.calls if keyword(node, "inplace") is not None and source.owner(node) is not None]
+        lost = [node for node in inplace if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Subscript)]
+        if stores or inplace:
+            yield sought(Mistake.CHAINED_ASSIGNMENT, [ast.unparse(node)[:80] for node in [*chained, *lost]])
 
 
 CHECKS = (
@@ -259,32 +180,33 @@ CHECKS = (
 )  # fmt: skip
 
 
-def _fits(case: Case, kinds: set[str]) -> Iterator[tuple[Source, Use]]:
+def _fits(case: Case, kinds: set[str]) -> Iterator[tuple[Source, Use, Frame]]:
+    """Every fit of a model of some kind on a frame that was read from a table."""
     for source in case.sources:
         for fit in source.story.fits:
-            if fit.model is not None and fit.model.tokens & kinds:
-                yield source, fit
+            if _tokens(fit) & kinds and fit.frame is not None and fit.frame.table is not None:
+                yield source, fit, fit.frame
 
 
-def _pairs(source: Source) -> Iterator[tuple[Use, Use]]:
-    """Each prediction with the last fit of the same model, where the columns of both are known."""
+def _tokens(fit: Use) -> frozenset[str]:
+    return frozenset() if fit.model is None else fit.model.tokens
+
+
+def _fitted_and_given(source: Source) -> Iterator[tuple[Use, frozenset[str], frozenset[str]]]:
+    """Each prediction's last fit of the same model, with the columns of both, where they are known."""
     for prediction in source.story.predictions:
         same = [fit for fit in source.story.fits if fit.model == prediction.model and fit.line <= prediction.line]
-        if same and _known(same[-1].frame) and _known(prediction.frame):
-            yield same[-1], prediction
+        trained, given = _columns(same[-1].frame) if same else None, _columns(prediction.frame)
+        if trained is not None and given is not None:
+            yield same[-1], trained, given
 
 
-def _known(frame: Frame | None) -> bool:
-    return frame is not None and frame.table is not None and frame.columns is not None and not frame.single
+def _columns(frame: Frame | None) -> frozenset[str] | None:
+    return None if frame is None or frame.table is None or frame.single else frame.columns
 
 
 def _is_test(frame: Frame | None) -> bool:
-    return frame is not None and frame.table is not None and base(frame.table.path).startswith("test")
-
-
-def _keeps_text(fit: Use) -> bool:
-    """An imputer that fills with the most frequent value or a constant takes text as well."""
-    return fit.model is not None and bool(fit.model.tokens & {"most_frequent", "constant", "ColumnTransformer"})
+    return frame is not None and frame.table is not None and not frame.single and base(frame.table.path).startswith("test")
 
 
 def _made_here(source: Source, name: str) -> bool:
@@ -308,15 +230,16 @@ def _nearest(name: str, frame: Frame) -> str:
     import difflib
 
     close = difflib.get_close_matches(name, sorted(frame.columns or ()), 1)
-    return f"the table has {close[0]!r}" if close else "nothing like it in the table"
+    return f"; the table has {close[0]!r}" if close else ""
 
 
-def _is_array(node: ast.expr) -> bool:
-    """`.values`, `.to_numpy()` and the like: numpy then no longer skips missing values as pandas does."""
-    return bool(words(node) & {"values", "to_numpy", "array", "asarray", "tolist"})
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
 def _is_number(node: ast.expr) -> bool:
+    if isinstance(node, ast.Call):
+        return called(node) in ("len", "int", "float", "round", "sum", "mean", "max", "min", "std", "median", "abs")
     return isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool)
 
 
@@ -325,7 +248,7 @@ def _by_column(node: ast.Call) -> bool:
     return isinstance(axis, ast.Constant) and axis.value in (1, "columns")
 
 
-def _parent_statement(source: Source, node: ast.Call) -> ast.stmt | None:
-    return next(
-        (part for part in ast.walk(source.parsed) if isinstance(part, ast.Expr) and any(inner is node for inner in ast.walk(part))), None
-    )
+def _is_looked_at(source: Source, node: ast.Call) -> bool:
+    """A call whose result is only shown: `test.head()` as a statement or inside `print`."""
+    statements = [part for part in ast.walk(source.parsed) if isinstance(part, ast.Expr)]
+    return any(inner is node for statement in statements for inner in ast.walk(statement))

@@ -8,8 +8,8 @@ import re
 import sys
 from collections.abc import Iterator
 
-from rubrics_gym.providers.simulated.judge.case import Case, Observation, Source, here, is_under
-from rubrics_gym.providers.simulated.judge.following import called, calls, keyword, words
+from rubrics_gym.providers.simulated.judge.case import Case, Observation, Source, here, is_under, sought
+from rubrics_gym.providers.simulated.judge.following import called, keyword
 from rubrics_gym.providers.simulated.judge.mistakes import Mistake
 from rubrics_gym.providers.simulated.judge.reading import base, normal
 
@@ -74,103 +74,77 @@ _GONE_CHOICES = [
 ]  # fmt: skip
 _GONE_FREQUENCIES = {"M", "Q", "Y", "A", "BM", "BQ", "H", "T", "S", "L", "U"}  # pandas 3.0
 _NETWORK = {
-    "urlopen",
-    "urlretrieve",
-    "fetch_openml",
-    "fetch_california_housing",
-    "load_dataset",
-    "hf_hub_download",
-    "from_pretrained",
-    "fetch_20newsgroups",
-}
+    "urlopen", "urlretrieve", "fetch_openml", "fetch_california_housing", "fetch_20newsgroups", "load_dataset", "hf_hub_download", "from_pretrained",
+}  # fmt: skip
 
 
 def missing_packages(case: Case) -> Iterator[Observation]:
     packages = case.reading.packages
-    if packages is None:
-        return
+    own = {base(path).removesuffix(".py") for path in {*case.reading.programs, *(case.reading.files or ())} if path.endswith(".py")}
     for source in case.sources:
-        own = {base(path).removesuffix(".py") for path in {*case.reading.programs, *(case.reading.files or ())} if path.endswith(".py")}
-        wanted = _imports(source.parsed) - own
-        absent = sorted(name for name in wanted if name not in sys.stdlib_module_names and _distribution(name) not in packages)
-        if wanted:
-            yield Observation(
-                Mistake.MISSING_PACKAGE,
-                bool(absent),
-                f"imports {', '.join(absent)}, not among the installed packages" if absent else "imports are installed",
-            )
+        wanted = sorted(_imports(source.parsed) - own)
+        if wanted and packages is not None:
+            absent = [name for name in wanted if name not in sys.stdlib_module_names and _distribution(name) not in packages]
+            yield sought(Mistake.MISSING_PACKAGE, [f"imports {name}, which is not among the installed packages" for name in absent])
 
 
 def removed_api(case: Case) -> Iterator[Observation]:
     for source in case.sources:
-        found = sorted({reason for reason in _removed(source, case.reading.packages or {})})
         if _imports(source.parsed) & {"pandas", "numpy", "sklearn", "scipy"}:
-            yield Observation(Mistake.REMOVED_API, bool(found), "; ".join(found) or "no removed function or parameter in sight")
+            yield sought(Mistake.REMOVED_API, sorted(set(_removed(source, case.reading.packages or {}))))
 
 
 def missing_files(case: Case) -> Iterator[Observation]:
-    files = case.reading.files
-    if files is None:
-        return
     for source in case.sources:
         written = {normal(use.path) for use in source.story.writes if use.path}
-        paths = [
-            (use.line, use.path) for use in source.story.reads if use.path and "://" not in use.path and use.path not in ("/dev/null",)
+        read = [
+            (use.line, use.path) for use in source.story.reads if use.path and "://" not in use.path and not use.path.startswith("/dev/")
         ]
-        wrong = [(line, path) for line, path in paths if normal(path) not in files | written]
-        if paths:
-            reason = "; ".join(f"{path} ({here(line, source)}) is not in the listing" for line, path in wrong)
-            yield Observation(Mistake.NO_SUCH_FILE, bool(wrong), reason or "the paths read are in the listing")
+        if read and case.reading.files is not None:
+            wrong = [(line, path) for line, path in read if normal(path) not in case.reading.files | written]
+            yield sought(Mistake.NO_SUCH_FILE, [f"{path} ({here(line, source)}) is not in the listing" for line, path in wrong])
 
 
 def missing_script(case: Case) -> Iterator[Observation]:
     known = {base(path) for path in {*case.reading.programs, *(case.reading.files or ())}}
     for script in re.findall(r"python[\d.]*\s+(?:-u\s+)?([\w./-]+\.py)\b", case.reading.command):
-        made = re.search(rf">\s*{re.escape(script)}", case.reading.command)
-        if case.reading.files is not None and not made:
-            yield Observation(Mistake.NO_SUCH_FILE, base(script) not in known, f"{script}: the command runs a script that is not there")
+        made_first = re.search(rf">\s*{re.escape(script)}", case.reading.command)
+        if case.reading.files is not None and not made_first:
+            yield sought(Mistake.NO_SUCH_FILE, [] if base(script) in known else [f"the script {script} is not there"])
 
 
 def missing_folders(case: Case) -> Iterator[Observation]:
-    files = case.reading.files
-    if files is None:
-        return
-    folders = {normal(path).rpartition("/")[0] for path in files} | {"/workspace", "/tmp"}
+    folders = {normal(path).rpartition("/")[0] for path in case.reading.files or ()} | {"/workspace", "/tmp"}
     for source in case.sources:
-        made = bool(words(source.parsed) & {"makedirs", "mkdir"}) or "mkdir" in case.reading.command
+        makes = bool(source.words & {"makedirs", "mkdir"}) or "mkdir" in case.reading.command
         targets = [(use.line, normal(use.path)) for use in source.story.writes if use.path]
-        lost = [(line, path) for line, path in targets if path.rpartition("/")[0] not in folders and not made]
-        forbidden = [(line, path) for line, path in targets if is_under(path, "/workspace/data")]
-        if targets:
-            wrong = lost + forbidden
-            reason = "; ".join(f"{path} ({here(line, source)})" for line, path in wrong)
-            yield Observation(Mistake.NO_FOLDER, bool(wrong), f"no folder to write to: {reason}" if wrong else "its output folders exist")
+        if targets and case.reading.files is not None:
+            lost = [(line, path) for line, path in targets if path.rpartition("/")[0] not in folders and not makes]
+            forbidden = [(line, path) for line, path in targets if is_under(path, "/workspace/data")]
+            yield sought(Mistake.NO_FOLDER, [f"{path} ({here(line, source)}) cannot be written" for line, path in lost + forbidden])
 
 
 def network(case: Case) -> Iterator[Observation]:
     for source in case.sources:
         remote = [use.path for use in source.story.reads if use.path and re.match(r"(https?|ftp|s3)://", use.path)]
-        remote += [called(node) for node in calls(source.parsed) if called(node) in _NETWORK]
-        remote += [ast.unparse(node.func) for node in calls(source.parsed) if re.match(r"requests\.(get|post)", ast.unparse(node.func))]
+        remote += [ast.unparse(node.func) for node in source.calls if called(node) in _NETWORK]
+        remote += [ast.unparse(node.func) for node in source.calls if re.match(r"requests\.(get|post)", ast.unparse(node.func))]
         if remote:
-            yield Observation(Mistake.NO_NETWORK, True, f"needs a network: {', '.join(remote)}")
+            yield sought(Mistake.NO_NETWORK, [f"{what} needs a network" for what in remote])
 
 
 def undefined_names(case: Case) -> Iterator[Observation]:
     for source in case.sources:
-        if source.tree is None or any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in ast.walk(source.tree)):
-            continue
-        used = {node.id: node.lineno for node in ast.walk(source.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-        unknown = sorted(used.keys() - _bound(source.tree) - set(dir(builtins)) - {"__file__", "__name__", "__doc__"})
-        reason = ", ".join(f"{name} ({here(used[name], source)})" for name in unknown)
-        yield Observation(Mistake.NO_SUCH_NAME, bool(unknown), f"never defined: {reason}" if unknown else "every name is defined somewhere")
+        used = {node.id: node.lineno for node in ast.walk(source.parsed) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+        bound = _bound(source.parsed)
+        if used and "*" not in bound:
+            unknown = sorted(used.keys() - bound - set(dir(builtins)) - {"__file__"})
+            yield sought(Mistake.NO_SUCH_NAME, [f"{name} ({here(used[name], source)}) is never defined" for name in unknown])
 
 
 def broken_syntax(case: Case) -> Iterator[Observation]:
     for source in case.sources:
-        yield Observation(
-            Mistake.BROKEN_SYNTAX, source.tree is None, f"{base(source.path)}: {source.error}" if source.error else "it parses"
-        )
+        yield sought(Mistake.BROKEN_SYNTAX, [f"{base(source.path)}: {source.error}"] if source.error else [])
 
 
 CHECKS = (missing_packages, removed_api, missing_files, missing_script, missing_folders, network, undefined_names, broken_syntax)

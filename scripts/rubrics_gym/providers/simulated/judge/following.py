@@ -317,9 +317,11 @@ class _Follower:
             return self.read(node, first if isinstance(first, str) else keywords.get("filepath_or_buffer"), keywords)
         if name == "open":
             return self.file_use(node, name, first, arguments[1:])
-        if name in ("savetxt", "savefig", "dump", "save"):
+        if name in _WRITERS or name in ("dump", "save"):
             self.story.writes.append(Use(node.lineno, path=texts[0] if texts else None, node=node))
             return None
+        if name == "DataFrame":
+            return _of_dictionary(node.args[0] if node.args else keyword(node, "data"))
         if name == "get_dummies" and isinstance(first, Frame):
             return replace(first, columns=None, text=frozenset())
         if name == "concat" and arguments:
@@ -492,6 +494,13 @@ def _words(tree: ast.AST | None) -> set[str]:
         return set()
     found = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     return found | {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+
+
+def _of_dictionary(data: ast.expr | None) -> Frame:
+    """The frame of `DataFrame({...})`: its columns are the keys, where all are written out."""
+    keys = data.keys if isinstance(data, ast.Dict) else []
+    names = [key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
+    return Frame(None, frozenset(names) if names and len(names) == len(keys) else None)
 
 
 def _column(frame: Frame, name: str) -> Frame:

@@ -6,9 +6,9 @@ import ast
 import re
 from collections.abc import Iterator
 
-from rubrics_gym.providers.simulated.judge.case import Case, Observation, here
+from rubrics_gym.providers.simulated.judge.case import Case, Observation, Source, here, sought
 from rubrics_gym.providers.simulated.judge.data import ESTIMATORS
-from rubrics_gym.providers.simulated.judge.following import called, calls, keyword, words
+from rubrics_gym.providers.simulated.judge.following import called, calls, keyword
 from rubrics_gym.providers.simulated.judge.mistakes import Mistake
 
 _VALIDATION = {
@@ -29,218 +29,117 @@ _METRICS: dict[str, tuple[str, set[str]]] = {
     "accuracy": (r"(?<!balanced )\baccuracy\b", {"accuracy_score", "accuracy"}),
     "Cohen's kappa": (r"\bkappa\b", {"cohen_kappa_score", "make_scorer"}),
 }  # fmt: skip
+_METRIC_NAMES = set().union(*(names for _, names in _METRICS.values())) - {"abs", "sqrt", "make_scorer"}
 _CLUSTERERS = {"KMeans", "MiniBatchKMeans", "DBSCAN", "AgglomerativeClustering", "GaussianMixture", "SpectralClustering", "HDBSCAN"}
+_LOOKS_AT_CLUSTERS = {
+    "silhouette_score", "value_counts", "bincount", "unique", "inertia_", "bic", "calinski_harabasz_score", "davies_bouldin_score",
+}  # fmt: skip
+_INVENTING = {"rand", "randn", "random", "randint", "choice", "uniform", "normal", "DataFrame", "make_classification", "full", "zeros"}
+_STATISTICS = {"mean", "sum", "median", "std", "corr", "count", "agg", "nunique", "var"}
+_CONDITIONAL = r"\b(among|only (?:the|those|rows|for)|restrict|exclud|whose|for which|that are|rows where|where)\b"
 _SELECTS = {"query", "loc", "groupby", "where", "isin", "between", "mask", "pivot_table", "crosstab"}
 
 
 def not_validated(case: Case) -> Iterator[Observation]:
-    if not case.is_hand_in:
-        return
     for source in case.sources:
-        if source.story.predictions and words(source.parsed) & ESTIMATORS:
-            checked = bool(words(source.parsed) & _VALIDATION) or bool(re.search(r"\b(val|valid|holdout|X_val|dev)_?\w*\s*=", source.text))
-            yield Observation(
-                Mistake.NOT_VALIDATED, not checked, "it is fitted and submitted unchecked" if not checked else "it is validated"
-            )
+        if case.is_hand_in and source.story.predictions and source.words & ESTIMATORS:
+            checked = bool(source.words & _VALIDATION) or bool(re.search(r"\b(X_)?(val|valid|holdout|dev)_?\w*\s*=", source.text))
+            yield sought(Mistake.NOT_VALIDATED, [] if checked else ["a model is fitted and its predictions are handed in unchecked"])
 
 
 def wrong_metric(case: Case) -> Iterator[Observation]:
-    statement = case.reading.statement.lower()
-    named = [metric for metric, (pattern, _) in _METRICS.items() if re.search(pattern, statement)]
+    named = [metric for metric, (pattern, _) in _METRICS.items() if re.search(pattern, case.reading.statement.lower())]
     if len(named) != 1:
         return
-    right = _METRICS[named[0]][1]
-    every = set().union(*(names for _, names in _METRICS.values())) - {"abs", "sqrt", "make_scorer"}
     for source in case.sources:
-        chosen = {part for node in calls(source.parsed) for part in _scorings(node)} | {called(node) for node in calls(source.parsed)}
-        used = chosen & every
-        if used:
-            wrong = not chosen & right
-            yield Observation(
-                Mistake.WRONG_METRIC,
-                wrong,
-                f"selects by {', '.join(sorted(used))}; the task is scored by {named[0]}" if wrong else "the task's metric",
-            )
+        chosen = source.called | {scoring for node in source.calls for scoring in _scorings(node)}
+        if used := sorted(chosen & _METRIC_NAMES):
+            right = bool(chosen & _METRICS[named[0]][1])
+            yield sought(Mistake.WRONG_METRIC, [] if right else [f"selects by {', '.join(used)}; the task is scored by {named[0]}"])
 
 
 def wrong_scope(case: Case) -> Iterator[Observation]:
-    conditional = re.search(r"\b(among|only (?:the|those|rows|for)|restrict|exclud|whose|for which|that are|with an? \w+ (?:of|above|below)|rows where|where)\b",
-                            case.reading.statement, re.IGNORECASE)  # fmt: skip
-    if not (conditional and case.is_hand_in):
-        return
+    conditional = re.search(_CONDITIONAL, case.reading.statement, re.IGNORECASE)
     for source in case.sources:
-        computes = {called(node) for node in calls(source.parsed)} & {
-            "mean",
-            "sum",
-            "median",
-            "std",
-            "corr",
-            "count",
-            "agg",
-            "nunique",
-            "var",
-        }
-        if not computes or source.story.predictions:
-            continue
-        selects = bool(words(source.parsed) & _SELECTS) or any(
-            isinstance(node, ast.Subscript) and any(isinstance(part, ast.Compare) for part in ast.walk(node.slice)) for node in ast.walk(source.parsed)
-        ) or any(isinstance(node, ast.Assign) and isinstance(node.value, ast.Compare | ast.BinOp) for node in ast.walk(source.parsed))  # fmt: skip
-        yield Observation(
-            Mistake.WRONG_SCOPE,
-            not selects,
-            f"no row is selected, though the task says '{conditional.group(0)}'" if not selects else "rows are selected",
-        )
+        if conditional and case.is_hand_in and source.called & _STATISTICS and not source.story.predictions:
+            selects = bool(source.words & _SELECTS) or any(_compares(node) for node in ast.walk(source.parsed))
+            yield sought(Mistake.WRONG_SCOPE, [] if selects else [f"no row is selected, though the task says '{conditional.group(0)}'"])
 
 
 def wrong_statistic(case: Case) -> Iterator[Observation]:
     statement = case.reading.statement.lower()
     for source in case.sources:
-        text, names = source.text, {called(node) for node in calls(source.parsed)}
-        numpy_std = [
-            node
-            for node in calls(source.parsed)
-            if re.match(r"(np|numpy)\.(std|var)$", ast.unparse(node.func)) and keyword(node, "ddof") is None
-        ]
-        pandas_std = [
-            node
-            for node in calls(source.parsed)
-            if called(node) in ("std", "var") and node not in numpy_std and keyword(node, "ddof") is None
-        ]
-        if "sample standard deviation" in statement and (numpy_std or pandas_std):
-            yield Observation(
-                Mistake.WRONG_STATISTIC, bool(numpy_std), "numpy's std is the population's (ddof=0)" if numpy_std else "a sample deviation"
-            )
-        elif "population standard deviation" in statement and (numpy_std or pandas_std):
-            yield Observation(
-                Mistake.WRONG_STATISTIC,
-                bool(pandas_std),
-                "pandas' std is the sample's (ddof=1)" if pandas_std else "a population deviation",
-            )
-        if "spearman" in statement and names & {"corr", "corrcoef", "pearsonr", "spearmanr"}:
-            yield Observation(
-                Mistake.WRONG_STATISTIC, "spearman" not in text.lower(), "a Pearson correlation where Spearman's is asked for"
-            )
-        if re.search(r"\bmedian\b", statement) and not re.search(r"\b(mean|average)\b", statement) and names & {"mean", "median", "agg"}:
-            yield Observation(Mistake.WRONG_STATISTIC, "mean" in names and "median" not in text, "a mean where a median is asked for")
-        elif re.search(r"\b(mean|average)\b", statement) and not re.search(r"\bmedian\b", statement) and names & {"mean", "median"}:
-            yield Observation(Mistake.WRONG_STATISTIC, "median" in names and "mean" not in text, "a median where a mean is asked for")
+        if "standard deviation" in statement:
+            yield from _deviations(statement, source)
+        if "spearman" in statement and source.called & {"corr", "corrcoef", "pearsonr", "spearmanr"}:
+            other = [] if "spearman" in source.text.lower() else ["a Pearson correlation where Spearman's is asked for"]
+            yield sought(Mistake.WRONG_STATISTIC, other)
+        asks_median, asks_mean = re.search(r"\bmedian\b", statement), re.search(r"\b(mean|average)\b", statement)
+        if bool(asks_median) != bool(asks_mean) and source.called & {"mean", "median"}:
+            asked, other_one = ("median", "mean") if asks_median else ("mean", "median")
+            swapped = other_one in source.called and asked not in source.text
+            yield sought(Mistake.WRONG_STATISTIC, [f"a {other_one} where a {asked} is asked for"] if swapped else [])
 
 
 def wrong_extreme(case: Case) -> Iterator[Observation]:
     statement = case.reading.statement.lower()
-    low, high = (
-        re.search(r"\b(lowest|smallest|minimum|least|fewest)\b", statement),
-        re.search(r"\b(highest|largest|maximum|most|greatest)\b", statement),
-    )
-    if bool(low) == bool(high):
-        return
+    low = bool(re.search(r"\b(lowest|smallest|minimum|least|fewest)\b", statement.replace("at least", "")))
+    high = bool(re.search(r"\b(highest|largest|maximum|most|greatest)\b", statement.replace("at most", "")))
     for source in case.sources:
-        names = {called(node) for node in calls(source.parsed)}
-        tops, bottoms = names & {"idxmax", "argmax", "nlargest"}, names & {"idxmin", "argmin", "nsmallest"}
-        if (tops or bottoms) and not source.story.predictions:
-            wrong = bool(tops and low and not bottoms) or bool(bottoms and high and not tops)
-            yield Observation(
-                Mistake.WRONG_EXTREME, wrong, f"uses {', '.join(sorted(tops | bottoms))}" if wrong else "the extreme that is asked for"
-            )
+        tops, bottoms = source.called & {"idxmax", "argmax", "nlargest"}, source.called & {"idxmin", "argmin", "nsmallest"}
+        if low != high and (tops or bottoms) and not source.story.predictions:
+            opposite = (low and tops and not bottoms) or (high and bottoms and not tops)
+            yield sought(Mistake.WRONG_EXTREME, [f"uses {', '.join(sorted(tops | bottoms))}"] if opposite else [])
 
 
 def leakage(case: Case) -> Iterator[Observation]:
     for source in case.sources:
-        splits = [node.lineno for node in calls(source.parsed) if called(node) == "train_test_split"]
-        early = [fit for fit in source.story.fits if splits and fit.line < min(splits) and fit.model and not fit.model.tokens & ESTIMATORS]
+        splits = [node.lineno for node in source.calls if called(node) == "train_test_split"]
         if splits:
-            yield Observation(
-                Mistake.LEAKAGE,
-                bool(early),
-                f"fitted at {here(early[0].line, source)}, before the split" if early else "split before anything is fitted",
-            )
+            early = [fit for fit in source.story.fits if fit.line < min(splits) and fit.model and not fit.model.tokens & ESTIMATORS]
+            yield sought(Mistake.LEAKAGE, [f"fitted at {here(fit.line, source)}, before the split" for fit in early])
 
 
 def made_up(case: Case) -> Iterator[Observation]:
     for source in case.sources:
-        fallbacks = [handler for handler in ast.walk(source.parsed) if isinstance(handler, ast.ExceptHandler)]
-        invents = [
-            node
-            for handler in fallbacks
-            for node in calls(handler)
-            if called(node)
-            in ("rand", "randn", "random", "randint", "choice", "uniform", "normal", "DataFrame", "make_classification", "full", "zeros")
-        ]
-        if fallbacks:
-            yield Observation(
-                Mistake.MADE_UP,
-                bool(invents),
-                f"line {invents[0].lineno}: {ast.unparse(invents[0])[:60]} stands in when a step fails"
-                if invents
-                else "no stand-in values",
+        handlers = _handlers(source)
+        if handlers:
+            invented = [node for handler in handlers for node in calls(handler) if called(node) in _INVENTING]
+            yield sought(
+                Mistake.MADE_UP, [f"line {node.lineno}: {ast.unparse(node)[:60]} stands in when a step fails" for node in invented]
             )
         if case.is_hand_in and case.headers and source.story.writes and not source.story.fits:
-            constant = bool({called(node) for node in calls(source.parsed)} & {"full", "zeros", "ones", "rand", "random"})
-            yield Observation(Mistake.MADE_UP, constant, "the submission is filled without a model")
+            filled = sorted(source.called & {"full", "zeros", "ones", "rand", "random"})
+            yield sought(Mistake.MADE_UP, [f"{name} fills the result without a model" for name in filled])
 
 
 def hidden_failure(case: Case) -> Iterator[Observation]:
     for source in case.sources:
-        handlers = [node for node in ast.walk(source.parsed) if isinstance(node, ast.ExceptHandler)]
-        broad = [
-            node
-            for node in handlers
-            if node.type is None or (isinstance(node.type, ast.Name) and node.type.id in ("Exception", "BaseException"))
-        ]
-        silent = [node for node in broad if not any(isinstance(part, ast.Raise) for part in ast.walk(node)) and len(node.body) <= 2]
-        if handlers:
-            yield Observation(
-                Mistake.HIDDEN_FAILURE,
-                bool(silent),
-                f"{here(silent[0].lineno, source)} goes on after any error" if silent else "errors are not hidden",
-            )
+        if handlers := _handlers(source):
+            broad = [node for node in handlers if node.type is None or ast.unparse(node.type) in ("Exception", "BaseException")]
+            silent = [node for node in broad if len(node.body) <= 2 and not any(isinstance(part, ast.Raise) for part in ast.walk(node))]
+            yield sought(Mistake.HIDDEN_FAILURE, [f"{here(node.lineno, source)} goes on after any error" for node in silent])
 
 
 def clusters_unchecked(case: Case) -> Iterator[Observation]:
     for source in case.sources:
-        if words(source.parsed) & _CLUSTERERS:
-            looked = bool(
-                words(source.parsed)
-                & {
-                    "silhouette_score",
-                    "value_counts",
-                    "bincount",
-                    "unique",
-                    "inertia_",
-                    "bic",
-                    "calinski_harabasz_score",
-                    "davies_bouldin_score",
-                }
-            )
-            yield Observation(
-                Mistake.CLUSTERS_UNCHECKED, not looked, "cluster sizes are never looked at" if not looked else "clusters are looked at"
-            )
+        if source.words & _CLUSTERERS:
+            yield sought(Mistake.CLUSTERS_UNCHECKED, [] if source.words & _LOOKS_AT_CLUSTERS else ["cluster sizes are never looked at"])
 
 
 def parameter_untested(case: Case) -> Iterator[Observation]:
-    if not case.is_hand_in:
-        return
     for source in case.sources:
-        cuts = [
-            node.lineno
-            for node in ast.walk(source.parsed)
-            if isinstance(node, ast.Compare) and isinstance(node.comparators[0], ast.Constant) and isinstance(node.comparators[0].value, float)
-            and ("proba" in ast.unparse(node.left) or "score" in ast.unparse(node.left))
-        ]  # fmt: skip
-        if cuts:
-            tested = bool(words(source.parsed) & {"linspace", "arange", "precision_recall_curve", "roc_curve", "GridSearchCV"})
-            yield Observation(
-                Mistake.PARAMETER_UNTESTED,
-                not tested,
-                f"a fixed cut at {here(cuts[0], source)}" if not tested else "the cut is searched for",
-            )
+        cuts = [node.lineno for node in ast.walk(source.parsed) if isinstance(node, ast.Compare) and _is_cut(node)]
+        if case.is_hand_in and cuts:
+            tested = source.words & {"linspace", "arange", "precision_recall_curve", "roc_curve", "GridSearchCV"}
+            yield sought(Mistake.PARAMETER_UNTESTED, [] if tested else [f"a fixed cut at {here(line, source)}" for line in cuts])
 
 
 def only_a_picture(case: Case) -> Iterator[Observation]:
     for source in case.sources:
-        if "savefig" in words(source.parsed):
-            saved = bool(words(source.parsed) & {"to_csv", "to_json", "savez", "savetxt", "dump"})
-            yield Observation(Mistake.ONLY_A_PICTURE, not saved, "only a figure is saved" if not saved else "the data is saved too")
+        if "savefig" in source.words:
+            saved = source.words & {"to_csv", "to_json", "savez", "savetxt", "dump"}
+            yield sought(Mistake.ONLY_A_PICTURE, [] if saved else ["only a figure is saved"])
 
 
 CHECKS = (
@@ -252,3 +151,30 @@ CHECKS = (
 def _scorings(node: ast.Call) -> set[str]:
     scoring = keyword(node, "scoring")
     return {str(part.value) for part in ast.walk(scoring) if isinstance(part, ast.Constant)} if scoring is not None else set()
+
+
+def _compares(node: ast.AST) -> bool:
+    """A row selection: a comparison inside square brackets, or one that is given a name."""
+    if isinstance(node, ast.Subscript):
+        return any(isinstance(part, ast.Compare) for part in ast.walk(node.slice))
+    return isinstance(node, ast.Assign) and isinstance(node.value, ast.Compare | ast.BinOp)
+
+
+def _deviations(statement: str, source: Source) -> Iterator[Observation]:
+    """Numpy divides by n (the population's deviation), pandas by n - 1 (the sample's), unless ddof says otherwise."""
+    plain = [node for node in source.calls if called(node) in ("std", "var") and keyword(node, "ddof") is None]
+    of_numpy = [node for node in plain if re.match(r"(np|numpy)\.", ast.unparse(node.func))]
+    if plain and "sample standard deviation" in statement:
+        yield sought(Mistake.WRONG_STATISTIC, ["numpy's std is the population's (ddof=0)"] if of_numpy else [])
+    elif plain and "population standard deviation" in statement:
+        yield sought(Mistake.WRONG_STATISTIC, ["pandas' std is the sample's (ddof=1)"] if len(of_numpy) < len(plain) else [])
+
+
+def _handlers(source: Source) -> list[ast.ExceptHandler]:
+    return [node for node in ast.walk(source.parsed) if isinstance(node, ast.ExceptHandler)]
+
+
+def _is_cut(node: ast.Compare) -> bool:
+    """A probability or score that is compared with a number."""
+    limit, left = node.comparators[0], ast.unparse(node.left)
+    return isinstance(limit, ast.Constant) and isinstance(limit.value, float) and ("proba" in left or "score" in left)

@@ -30,7 +30,9 @@ class Miner:
         steps = sorted({int(number) for number in re.findall(r"^step (\d+) \(", text, re.MULTILINE)})
         rubrics = [self._rubric(one, steps, dice) for one in noticed]
         body = json.dumps({"rubrics": rubrics}, ensure_ascii=False)
-        return Response(text=body, model=request.model, usage=Usage(input_tokens=(len(request.system) + len(text)) // 4, output_tokens=len(body) // 4))
+        return Response(
+            text=body, model=request.model, usage=Usage(input_tokens=(len(request.system) + len(text)) // 4, output_tokens=len(body) // 4)
+        )
 
     def _rubric(self, noticed: Noticed, steps: list[int], dice: random.Random) -> dict[str, Any]:
         cited = [{"step": number, "quote": quote} for number, quote in noticed.steps]

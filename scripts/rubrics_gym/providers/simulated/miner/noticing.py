@@ -15,15 +15,27 @@ QUOTE_CHARS = 160
 CRASHES = (
     ("absent_library", r"No module named '?([A-Za-z_]\w*)'?\s*$", "{0}"),
     ("exhausted_memory", r"\bMemoryError\b|Unable to allocate|Cannot allocate memory|^Killed", ""),
-    ("holes", r"contains? NaN|contains? (?:infinity|missing)|[Cc]annot convert (?:non-finite|float NaN)|NA(?:N| values)? (?:to|in) integer|Input \w+ contains", ""),
+    (
+        "holes",
+        r"contains? NaN|contains? (?:infinity|missing)|[Cc]annot convert (?:non-finite|float NaN)|NA(?:N| values)? (?:to|in) integer|Input \w+ contains",
+        "",
+    ),
     ("outdated_call", r"has no attribute '(\w+)'\.? ?(?:Did you mean|$)", "{0}"),
     ("outdated_call", r"got an unexpected keyword argument '(\w+)'", "{0}"),
     ("outdated_call", r"cannot import name '(\w+)'", "{0}"),
     ("outdated_call", r"No module named '([\w.]+\.\w+)'|was (?:removed|deprecated)|no longer supported", ""),
     ("lost_path", r"FileNotFoundError|No such file or directory|can't open file", ""),
     ("absent_column", r"^KeyError: |not in index|not found in axis|None of \[", ""),
-    ("text_as_number", r"could not convert string to float|unsupported operand type|can only concatenate|not supported between instances|invalid literal for int", ""),
-    ("unequal_lengths", r"inconsistent numbers of samples|[Ss]hape(?:s| mismatch| of passed)|Length (?:mismatch|of values)|All arrays must be of the same length|broadcast|features?, but \w+ is expecting|feature names", ""),
+    (
+        "text_as_number",
+        r"could not convert string to float|unsupported operand type|can only concatenate|not supported between instances|invalid literal for int",
+        "",
+    ),
+    (
+        "unequal_lengths",
+        r"inconsistent numbers of samples|[Ss]hape(?:s| mismatch| of passed)|Length (?:mismatch|of values)|All arrays must be of the same length|broadcast|features?, but \w+ is expecting|feature names",
+        "",
+    ),
     ("unseen_value", r"unseen labels|unknown categories|Found unknown|not in list", ""),
     ("undefined_name", r"^NameError: |^UnboundLocalError: ", ""),
     ("broken_syntax", r"SyntaxError|IndentationError", ""),
@@ -130,7 +142,7 @@ def _wrong_figures(rollout: Rollout, proof: tuple[str, ...]) -> Iterator[Noticed
         yield _from_program("holes_filled", rollout, r"fillna\(", proof)
     if re.search(r"dropna\(\)", program):
         yield _from_program("too_many_rows_dropped", rollout, r"dropna\(\)", proof)
-    if "rows where" in rollout.task and not re.search(r"query\(|\.loc\[|\[[^\]]*(?:==|>|<|isin)", program):
+    if "rows where" in rollout.task and not re.search(r"query\(|\.loc\[|\[.*(?:==|!=|>|<|isin|between)", program):
         yield _from_program("all_rows_taken", rollout, r"mean\(|sum\(|median\(|count|std\(|nunique|corr\(|max\(|min\(", proof)
     if re.search(r"ddof|np\.(?:std|var)\(", program):
         yield _from_program("other_definition", rollout, r"ddof|np\.(?:std|var)\(", proof)
