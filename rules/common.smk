@@ -10,10 +10,13 @@ from snakemake.exceptions import WorkflowError
 sys.path.insert(0, str(Path(workflow.basedir) / "scripts"))
 
 from rubrics_gym.models.keys import MissingKey, check_keys
+from rubrics_gym.harness.sandbox import SandboxRefused, check_isolation
+from rubrics_gym.records.files import DamagedFile
 from rubrics_gym.records.tasks import Role
 from rubrics_gym.settings import code as code_settings
 from rubrics_gym.settings import loading, lock, slices
 from rubrics_gym.settings.study import Matched, Mined, ProviderName, RandomSample, Scrambled
+from rubrics_gym.store.sealing import check_seal
 from rubrics_gym.tasks.catalog import CatalogError, load_benchmark, task_fingerprint
 from rubrics_gym.tasks.holdouts import NoTasks, list_tasks
 
@@ -195,10 +198,13 @@ def code(rule, *roles, without=lambda wildcards: ()):
 
 
 def start_run():
-    """Take the results folder for this run and write down the configuration that it uses."""
+    """Take the results folder for this run, look at what must hold for it, and write down the configuration that it uses."""
     global RESULTS_LOCK
     try:
         RESULTS_LOCK = lock.hold(RESULTS)
-    except lock.FolderInUse as error:
+        for name in SEALED:
+            check_seal(Path(RESULTS, "rollouts", name))
+        check_isolation(STUDY.sandbox)
+    except (lock.FolderInUse, DamagedFile, SandboxRefused) as error:
         raise WorkflowError(str(error)) from None
     Path(RESULTS, "run_config.yaml").write_text(yaml.safe_dump(STUDY.model_dump(mode="json"), sort_keys=False), encoding="utf-8")

@@ -129,7 +129,14 @@ def test_the_request_holds_the_seed_and_the_schema_of_its_rubrics() -> None:
 
 def test_rubrics_are_shown_as_numbered_words_without_id_category_or_weight() -> None:
     named = [
-        rubric("A thing goes wrong", category="fabricated_or_partial_data", runtime_type=None, error_weight=77771, outcome_weight=88882, miner="miner-x")
+        rubric(
+            "A thing goes wrong",
+            category="fabricated_or_partial_data",
+            runtime_type=None,
+            error_weight=77771,
+            outcome_weight=88882,
+            miner="miner-x",
+        )
     ]
     text = judge_request(action(), named, PROMPT, MODEL, 1).messages[0].text
     assert "Rubric 1:" in text and "A thing goes wrong" in text and "It is handled." in text

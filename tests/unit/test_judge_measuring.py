@@ -13,7 +13,13 @@ from rubrics_gym.records.verdicts import Verdict
 
 
 def row(
-    number: int, failed: bool, flagged: bool | None, task: str = "a", reward: float | None = None, timed_out: bool = False, **changes: object
+    number: int,
+    failed: bool,
+    flagged: bool | None,
+    task: str = "a",
+    reward: float | None = None,
+    timed_out: bool = False,
+    **changes: object,
 ) -> ReplayedVerdict:
     reason = None if flagged is not None else "schema_invalid"
     return ReplayedVerdict(

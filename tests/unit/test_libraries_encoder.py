@@ -10,14 +10,14 @@ import pytest
 
 from rubrics_gym.libraries import encoder_export
 from rubrics_gym.libraries.encoder import Encoder
-from rubrics_gym.libraries.encoder_export import AGREEMENT, PROBES, EncoderExportError, export_encoder
+from rubrics_gym.libraries.encoder_export import AGREEMENT, PROBES, EncoderExportError, export
 from rubrics_gym.records.files import DamagedFile
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("encoder") / "export"
-    export_encoder(target)
+    export(target)
     return target
 
 

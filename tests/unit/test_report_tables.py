@@ -178,7 +178,7 @@ def test_a_ledger_file_is_read_by_the_last_state_of_every_record(tmp_path: Path)
         ledger.refuse(request, ledger.key(request, 1), 1, 900, "budget")
     (path,) = tmp_path.rglob("ledger.jsonl")
     assert [line.state for line in last_lines(path)] == [State.RETURNED, State.REFUSED]
-    (row, total) = request_rows(last_lines(path), STUDY, simulated=False)
+    row, _total = request_rows(last_lines(path), STUDY, simulated=False)
     assert (row["stage"], row["role"], row["reserved"], row["cost_microdollars"], row["input_tokens"]) == ("libraries", "miner", 2, 70, 5)
 
 

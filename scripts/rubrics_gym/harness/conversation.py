@@ -37,6 +37,8 @@ def fitted(messages: Sequence[Message], limit: int = CONTEXT_CHARS) -> tuple[Mes
         results = tuple(_elided(result) for result in message.tool_results)
         total -= sum(len(result.content) for result in message.tool_results) - sum(len(result.content) for result in results)
         kept[number] = message.model_copy(update={"tool_results": results})
+    if kept != list(messages):  # what a provider signed is bound to the turns before it, and they have changed
+        kept = [message.model_copy(update={"native": ()}) for message in kept]
     if total > limit:
         raise ContextFull(f"{total} characters without old outputs, {limit} allowed")
     return tuple(kept)

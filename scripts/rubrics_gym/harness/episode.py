@@ -193,7 +193,7 @@ class _Episode:
 
     def hear(self, answer: Answer) -> None:
         response = answer.response
-        self.messages.append(Message(role="assistant", text=response.text, tool_calls=response.tool_calls))
+        self.messages.append(response.turn())
         self.recorder.append(
             MessageEvent(
                 step=self.steps,

@@ -398,6 +398,15 @@ def _require(*tools: str) -> None:
             )
 
 
+def check_isolation(settings: SandboxSettings) -> None:
+    """Open a sandbox and close it again, before any job needs one. SandboxRefused says what does not hold, and what to do."""
+    with tempfile.TemporaryDirectory(prefix="rubrics-gym-") as folder:
+        data = Path(folder, "data")
+        data.mkdir()
+        with Sandbox(settings, Limits(), Path(folder, "work"), data):
+            pass
+
+
 def _namespaces(root: bool) -> list[str]:
     shared = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox"]
     shared += ["--die-with-parent", "--new-session", "--cap-drop", "ALL"]

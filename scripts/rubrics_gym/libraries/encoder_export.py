@@ -34,7 +34,7 @@ class EncoderExportError(RuntimeError):
     """The encoder cannot be exported; the message says what differs from what was expected."""
 
 
-def export_encoder(folder: str | Path, source: str = PACKAGED) -> EncoderManifest:
+def export(folder: str | Path, source: str = PACKAGED) -> EncoderManifest:
     """Write `model.onnx`, `tokenizer.json` and `manifest.json` into `folder`, and check them against the original.
 
     `source` is the pinned package, whose weights must have the pinned digest, or the name of a model on a hub (needs a network).

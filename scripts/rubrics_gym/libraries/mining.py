@@ -11,7 +11,7 @@ from rubrics_gym.models.prompts import Prompt
 from rubrics_gym.models.request import Message, Request
 from rubrics_gym.models.structured import SchemaInvalid, parse
 from rubrics_gym.records.rubrics import Rubric, RubricKind, Support
-from rubrics_gym.settings.study import Mined, ModelSettings
+from rubrics_gym.settings.study import ModelSettings
 
 TEXT_FIELDS = ("title", "applies_when", "pattern", "detect", "not_a_violation", "consequence")
 _QUOTE = {"type": "string", "description": "words copied exactly, 10 to 200 characters of one line or several"}
@@ -59,10 +59,10 @@ class Mining(NamedTuple):
 class Miner:
     """Reads whole rollouts, one request each. A bad answer costs one rollout, visibly."""
 
-    def __init__(self, model: ModelSettings, prompt: Prompt, settings: Mined, seed: int):
+    def __init__(self, model: ModelSettings, prompt: Prompt, per_rollout: int, seed: int):
         self._model = model
         self._prompt = prompt
-        self._settings = settings
+        self._per_rollout = per_rollout
         self._seed = seed
 
     def mine(self, trace: Trace, client: Client) -> Mining:
@@ -70,7 +70,7 @@ class Miner:
         request = Request(
             purpose="mine",
             model=self._model.model,
-            system=self._prompt.render("system", most=self._settings.per_rollout),
+            system=self._prompt.render("system", most=self._per_rollout),
             messages=(Message(role="user", text=self._prompt.render("user", trace=trace)),),
             output_schema=SCHEMA,
             max_tokens=self._model.max_tokens,
@@ -84,7 +84,7 @@ class Miner:
         rejected: Counter[str] = Counter()
         rubrics = []
         for position, candidate in enumerate(candidates):
-            reason = "over_limit" if position >= self._settings.per_rollout else objection(candidate, trace)
+            reason = "over_limit" if position >= self._per_rollout else objection(candidate, trace)
             if reason:
                 rejected[reason] += 1
             else:

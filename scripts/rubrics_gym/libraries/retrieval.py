@@ -36,8 +36,8 @@ class Index:
         """
         if len(embeddings) != len(rubrics):
             raise ValueError(f"{len(rubrics)} rubrics but {len(embeddings)} embeddings: embed the library again (rule embed_library)")
-        unfit = [row for row, vector in enumerate(embeddings) if not np.isfinite(vector).all()]
-        if unfit:
+        unfit = np.flatnonzero(~np.isfinite(embeddings).all(axis=-1))
+        if unfit.size:
             raise ValueError(f"embedding of rubric {rubrics[unfit[0]].id} (row {unfit[0]}) is not finite: embed the library again")
         ids = [rubric.id for rubric in rubrics]
         if len(set(ids)) != len(ids):

@@ -132,9 +132,10 @@ def _listed_columns(statement: str) -> tuple[str, ...] | None:
 def _source(path: str, text: str, reading: Reading) -> Source:
     try:
         tree = ast.parse(text)
+        story = follow(tree, reading)
     except (SyntaxError, ValueError, RecursionError) as error:
         return Source(path, text, None, f"{type(error).__name__}: {error}", Story())
-    return Source(path, text, tree, "", follow(tree, reading))
+    return Source(path, text, tree, "", story)
 
 
 def _running(reading: Reading) -> list[tuple[str, str]]:

@@ -249,6 +249,7 @@ def _by_column(node: ast.Call) -> bool:
 
 
 def _is_looked_at(source: Source, node: ast.Call) -> bool:
-    """A call whose result is only shown: `test.head()` as a statement or inside `print`."""
-    statements = [part for part in ast.walk(source.parsed) if isinstance(part, ast.Expr)]
-    return any(inner is node for statement in statements for inner in ast.walk(statement))
+    """A call whose result is only shown: `test.head()` as a statement, or inside `print` or `display`."""
+    shown = [call for call in source.calls if called(call) in ("print", "display")]
+    lines = [statement.value for statement in ast.walk(source.parsed) if isinstance(statement, ast.Expr)]
+    return any(line is node for line in lines) or any(inner is node for call in shown for inner in ast.walk(call))
