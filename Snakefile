@@ -11,6 +11,10 @@ if not workflow.config_settings.configfiles:
     configfile: "config/config.yaml"
 
 
+# One environment for all rules: .venv, made by set-up. With `--software-deployment-method apptainer` it is this image (envs/Dockerfile).
+container: "envs/rubrics-gym.sif"
+
+
 pathvars:
     logs="<results>/logs",
     benchmarks="<results>/benchmarks",

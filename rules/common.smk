@@ -75,7 +75,7 @@ SIMULATED_AGENT = STUDY.models.agent.provider is ProviderName.SIMULATED
 
 
 def refuse_wrong_roles():
-    """A rule must not read a task in a role that its stage may not read: pool tasks train, evaluation tasks are held out."""
+    """No stage reads a task in a role that it may not read: pool tasks train, evaluation tasks are held out."""
     for name, collection in STUDY.collections.items():
         if collection.tasks.role is Role.HELD_OUT:
             raise WorkflowError(f"{CONFIG_SOURCE}: `collections.{name}.tasks.role` is held_out; held-out tasks are never mined.")
@@ -131,7 +131,7 @@ def files(name, folders):
 
 def plan_of(folder):
     """Where the simulated agent's plan for an attempt lies; only the truth table reads it."""
-    return folder.replace(RESULTS, f"{RESULTS}/simulated/plans", 1) + "/plan.jsonl"
+    return f"{folder.replace(RESULTS, f'{RESULTS}/simulated/plans', 1)}/plan.jsonl"
 
 
 def failure_collections():
@@ -185,16 +185,90 @@ wildcard_constraints:
 
 
 def settings(rule):
-    """The `settings` parameter of a rule: canonical JSON of what it reads of the study."""
+    """The `settings` parameter: canonical JSON of what a rule reads of the study."""
     return lambda wildcards: slices.settings_of(rule, STUDY, wildcards)
 
 
 def code(rule, *roles, without=lambda wildcards: ()):
-    """The `code` parameter of a rule: fingerprints of its script, all it reaches, and the simulated models of its roles."""
+    """The `code` parameter: fingerprints of a rule's script, of all it reaches, and of the simulated models of its roles."""
     simulated = tuple(
         f"rubrics_gym.providers.simulated.{role}" for role in roles if getattr(STUDY.models, role).provider is ProviderName.SIMULATED
     )
     return lambda wildcards: code_settings.code_of(rule, also=simulated, without=tuple(without(wildcards)))
+
+
+# what an episode without a judge does not reach
+JUDGE_ROOMS = ("rubrics_gym.judge", "rubrics_gym.libraries", "rubrics_gym.providers.simulated.judge")
+
+
+def mined_files(library, name):
+    """One file of every rollout that a mined library reads."""
+    return [path for collection in STUDY.libraries[library].collections for path in files(name, rollouts(collection))]
+
+
+def library_file(library, name):
+    """A file of a library."""
+    return f"<results>/libraries/{library}/{name}"
+
+
+def library_of_judge(judge):
+    """What a judge reads of its library: rubrics, their mix and embeddings, and the encoder. Nothing for the task criterion alone."""
+    library = STUDY.arms[judge].judge.library if STUDY.arms[judge].judge else None
+    if library is None:
+        return {}
+    return {
+        "rubrics": library_file(library, "rubrics.jsonl"),
+        "manifest": library_file(library, "manifest.json"),
+        "embeddings": library_file(library, "embeddings.npy"),
+        "encoder": rules.export_encoder.output.model,
+        "tokenizer": rules.export_encoder.output.tokenizer,
+        "encoder_manifest": rules.export_encoder.output.manifest,
+    }
+
+
+def judge_inputs(judge):
+    """Everything a judge reads that is not in the episode: its prompt, and its library."""
+    return {"judge_prompt": "resources/prompts/judge.yaml", **library_of_judge(judge)} if STUDY.arms[judge].judge else {}
+
+
+def verdicts_of(judge):
+    """Where the verdicts of a judge lie."""
+    return f"<results>/verdicts/{judge}/{JUDGES[judge].library or 'no_library'}/{STUDY.evaluation.split}.jsonl"
+
+
+def scientific_tables():
+    """Tables that two runs with the same seed make equal, byte for byte."""
+    tables = [*rules.build_tables.output]
+    if EXECUTE_ARM:
+        tables += rules.measure_judge.output
+    if SIMULATED_AGENT:
+        tables += rules.build_truth_table.output
+    return tables
+
+
+def truth_attempts():
+    """Attempts whose failures are counted: all that a planted mistake can be compared with."""
+    return [folder for name in failure_collections() for folder in attempts_of(name)]
+
+
+def truth_episodes():
+    """Those of them that are episodes, whose result is that of their final run."""
+    return attempts_of(loading.HELDOUT) if loading.HELDOUT in failure_collections() else []
+
+
+def request_ledgers():
+    """The ledger of every unit that asked a model."""
+    ledgers = files("requests.jsonl", every_attempt())
+    for collection in failure_collections():
+        ledgers += files("categorize_requests.jsonl", [f"{RESULTS}/failures/{collection}"])
+        ledgers += files("attribute_requests.jsonl", [f"{RESULTS}/failures/{collection}"])
+    for name, library in STUDY.libraries.items():
+        if isinstance(library, Mined):
+            ledgers += files("mine_requests.jsonl", [f"{RESULTS}/libraries/{name}"])
+            ledgers += files("categorize_requests.jsonl", [f"{RESULTS}/libraries/{name}"])
+    if EXECUTE_ARM:
+        ledgers += [verdicts_of(judge).replace(".jsonl", "_requests.jsonl") for judge in JUDGES]
+    return ledgers
 
 
 def start_run():

@@ -75,6 +75,3 @@ rule grade_episode:
         "Grading {wildcards.task} ({wildcards.arm}, repeat {wildcards.repeat})"
     script:
         "../scripts/grade_episode.py"
-
-
-JUDGE_ROOMS = ("rubrics_gym.judge", "rubrics_gym.libraries", "rubrics_gym.providers.simulated.judge")

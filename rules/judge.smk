@@ -44,8 +44,3 @@ rule measure_judge:
         "Measuring precision and recall of the judges and the baselines"
     script:
         "../scripts/measure_judge.py"
-
-
-def verdicts_of(judge):
-    """Where the verdicts of a judge lie."""
-    return f"<results>/verdicts/{judge}/{JUDGES[judge].library or 'no_library'}/{STUDY.evaluation.split}.jsonl"

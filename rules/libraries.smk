@@ -164,33 +164,3 @@ rule embed_library:
         "Embedding the rubrics of {wildcards.library}"
     script:
         "../scripts/embed_library.py"
-
-
-def mined_files(library, name):
-    """One file of every rollout that a mined library reads."""
-    return [path for collection in STUDY.libraries[library].collections for path in files(name, rollouts(collection))]
-
-
-def library_file(library, name):
-    """A file of a library."""
-    return f"<results>/libraries/{library}/{name}"
-
-
-def library_of_judge(judge):
-    """What a judge reads of its library: rubrics, their mix and embeddings, and the encoder. Nothing for the task criterion alone."""
-    library = STUDY.arms[judge].judge.library if STUDY.arms[judge].judge else None
-    if library is None:
-        return {}
-    return {
-        "rubrics": library_file(library, "rubrics.jsonl"),
-        "manifest": library_file(library, "manifest.json"),
-        "embeddings": library_file(library, "embeddings.npy"),
-        "encoder": rules.export_encoder.output.model,
-        "tokenizer": rules.export_encoder.output.tokenizer,
-        "encoder_manifest": rules.export_encoder.output.manifest,
-    }
-
-
-def judge_inputs(judge):
-    """Everything a judge reads that is not in the episode: its prompt, and its library."""
-    return {"judge_prompt": "resources/prompts/judge.yaml", **library_of_judge(judge)} if STUDY.arms[judge].judge else {}

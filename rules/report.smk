@@ -117,38 +117,3 @@ rule build_dashboard:
         "Building the dashboard"
     script:
         "../scripts/build_dashboard.py"
-
-
-def scientific_tables():
-    """Tables that two runs with the same seed make equal, byte for byte."""
-    tables = [*rules.build_tables.output]
-    if EXECUTE_ARM:
-        tables += rules.measure_judge.output
-    if SIMULATED_AGENT:
-        tables += rules.build_truth_table.output
-    return tables
-
-
-def truth_attempts():
-    """Attempts whose failures are counted: all that a planted mistake can be compared with."""
-    return [folder for name in failure_collections() for folder in attempts_of(name)]
-
-
-def truth_episodes():
-    """Those of them that are episodes, whose result is that of their final run."""
-    return attempts_of(loading.HELDOUT) if loading.HELDOUT in failure_collections() else []
-
-
-def request_ledgers():
-    """The ledger of every unit that asked a model."""
-    ledgers = files("requests.jsonl", every_attempt())
-    for collection in failure_collections():
-        ledgers += files("categorize_requests.jsonl", [f"{RESULTS}/failures/{collection}"])
-        ledgers += files("attribute_requests.jsonl", [f"{RESULTS}/failures/{collection}"])
-    for name, library in STUDY.libraries.items():
-        if isinstance(library, Mined):
-            ledgers += files("mine_requests.jsonl", [f"{RESULTS}/libraries/{name}"])
-            ledgers += files("categorize_requests.jsonl", [f"{RESULTS}/libraries/{name}"])
-    if EXECUTE_ARM:
-        ledgers += [verdicts_of(judge).replace(".jsonl", "_requests.jsonl") for judge in JUDGES]
-    return ledgers

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from tests.judge_cases import PROMPT, WordVectors, action, rubric
 
 from rubrics_gym.judge.judging import TASK_CRITERION, Judge, Lookup
 from rubrics_gym.judge.prompting import judge_request
@@ -14,7 +15,6 @@ from rubrics_gym.models.client import Answer
 from rubrics_gym.models.request import ProviderError, Request, Response
 from rubrics_gym.records.verdicts import RealRun
 from rubrics_gym.settings.study import ModelSettings, Retrieval
-from tests.judge_cases import PROMPT, WordVectors, action, rubric
 
 MODEL = ModelSettings(model="judge-under-test")
 RUBRICS = [

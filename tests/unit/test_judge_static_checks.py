@@ -6,10 +6,10 @@ import ast
 from pathlib import Path
 
 import pytest
+from tests.judge_cases import SOUND, action
 
 from rubrics_gym.judge.static_checks import static_verdict
 from rubrics_gym.records.verdicts import JudgedAction
-from tests.judge_cases import SOUND, action
 
 
 def violated(judged: JudgedAction) -> list[str]:

@@ -67,7 +67,15 @@ class Bench:
 
 
 @pytest.mark.parametrize(
-    "task_id", ["gapminder-africa", "engel-food-spending", "star98-class-size", "continents-life-expectancy", "stocks-yearly-prices", "sf-temps-monthly"]
+    "task_id",
+    [
+        "gapminder-africa",
+        "engel-food-spending",
+        "star98-class-size",
+        "continents-life-expectancy",
+        "stocks-yearly-prices",
+        "sf-temps-monthly",
+    ],
 )
 def test_without_mistakes_it_answers_right(task_id: str, tmp_path: Path) -> None:
     bench = Bench(task_id, tmp_path)
@@ -83,7 +91,9 @@ def test_without_mistakes_it_lands_above_the_median_of_the_references(task_id: s
     assert bench.ended_wrong is False
 
 
-@pytest.mark.parametrize("kind", ["runtime:own_logic", "runtime:api_changed", "runtime:file_not_found", "output_missing_or_overwritten", "output_format"])
+@pytest.mark.parametrize(
+    "kind", ["runtime:own_logic", "runtime:api_changed", "runtime:file_not_found", "output_missing_or_overwritten", "output_format"]
+)
 def test_what_is_shown_by_real_runs_is_repaired(kind: str, tmp_path: Path) -> None:
     """A first program with a mistake is written, its run shows it, and the last program is right."""
     settings = AgentSimulation(mix={kind: 1.0}, mistakes_per_program=2.0, repair_success=1.0)

@@ -38,7 +38,9 @@ For each `tree_id` in `data/test.csv`, write one line to `submission.csv`. Each 
 - `data/test.csv`: 100 rows without the target
 - `data/sample_submission.csv`: a submission in the right format
 """
-TRAIN = "tree_id,girth,kind,age,height\n" + "\n".join(f"{i},{10 + i % 7},{'oak' if i % 3 else 'elm'},{'' if i % 5 == 0 else 20 + i},{5 + i % 7}.5" for i in range(1, 20))
+TRAIN = "tree_id,girth,kind,age,height\n" + "\n".join(
+    f"{i},{10 + i % 7},{'oak' if i % 3 else 'elm'},{'' if i % 5 == 0 else 20 + i},{5 + i % 7}.5" for i in range(1, 20)
+)
 OTHERS = """==> data/test.csv <==
 tree_id,girth,kind,age
 401,12,oak,31
@@ -49,7 +51,9 @@ tree_id,height
 """
 
 
-def first_message(statement: str = STATEMENT.format(extra=""), files: str = "data/train.csv\ndata/test.csv\ndata/sample_submission.csv") -> Message:
+def first_message(
+    statement: str = STATEMENT.format(extra=""), files: str = "data/train.csv\ndata/test.csv\ndata/sample_submission.csv"
+) -> Message:
     return Message(role="user", text=PROMPT.render("user", statement=statement, files=files))
 
 
@@ -76,7 +80,9 @@ def inspect(command: str) -> str | None:
 class Episode:
     """Drives an agent with made-up tool results. `shown` gives what comes of a command that is no inspection."""
 
-    def __init__(self, seed: int, shown: str, settings: AgentSimulation | None = None, statement: str | None = None, installs: bool = False):
+    def __init__(
+        self, seed: int, shown: str, settings: AgentSimulation | None = None, statement: str | None = None, installs: bool = False
+    ):
         self.plans: list[dict[str, object]] = []
         self.agent = Agent(settings or AgentSimulation(), self.plans.append)
         self.seed, self.shown, self.installs = seed, shown, installs
@@ -88,13 +94,18 @@ class Episode:
         if seen is not None:
             return seen
         if command.startswith("pip install"):
-            return executed("Successfully installed" if self.installs else "ERROR: No matching distribution found", 0 if self.installs else 1)
+            return executed(
+                "Successfully installed" if self.installs else "ERROR: No matching distribution found", 0 if self.installs else 1
+            )
         return self.shown
 
     def turn(self) -> Response:
         response = self.agent.answer(request(self.messages, self.seed))
         results = tuple(ToolResult(id=call.id, content=self.result(call.arguments["command"])) for call in response.tool_calls)
-        self.messages += (Message(role="assistant", text=response.text, tool_calls=response.tool_calls), Message(role="user", tool_results=results))
+        self.messages += (
+            Message(role="assistant", text=response.text, tool_calls=response.tool_calls),
+            Message(role="user", tool_results=results),
+        )
         self.responses.append(response)
         return response
 
@@ -108,7 +119,9 @@ class Episode:
     @property
     def programs(self) -> list[str]:
         commands = [call.arguments["command"] for response in self.responses for call in response.tool_calls]
-        return [found.group(1) for command in commands if (found := re.search(r"cat > final\.py <<'EOF'\n(.*?)EOF", command, flags=re.DOTALL))]
+        return [
+            found.group(1) for command in commands if (found := re.search(r"cat > final\.py <<'EOF'\n(.*?)EOF", command, flags=re.DOTALL))
+        ]
 
 
 NOTICE = FEEDBACK.render("notice")
@@ -132,7 +145,9 @@ def test_another_process_with_another_hash_seed_gives_the_same_response() -> Non
     answers = set()
     for hash_seed in ("1", "2"):
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT / "scripts")}
-        done = subprocess.run([sys.executable, "-c", script], input=asked.model_dump_json(), capture_output=True, text=True, env=environment, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", script], input=asked.model_dump_json(), capture_output=True, text=True, env=environment, check=True
+        )
         answers.add(done.stdout.strip())
     assert answers == {episode.responses[-1].model_dump_json()}
 
@@ -156,7 +171,7 @@ def test_without_the_task_in_the_prompt_the_agent_cannot_solve_it() -> None:
 
 def test_renaming_the_labels_of_the_plan_changes_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = AgentSimulation(mistakes_per_program=4)
-    crash = executed('Traceback (most recent call last):\n  File "/workspace/final.py", line 12, in <module>\nKeyError: \'x\'', 1)
+    crash = executed("Traceback (most recent call last):\n  File \"/workspace/final.py\", line 12, in <module>\nKeyError: 'x'", 1)
     before = Episode(11, crash, settings)
     before.run()
     monkeypatch.setattr(mistakes, "LABELS", {kind: f"label {number}" for number, kind in enumerate(reversed(sorted(mistakes.LABELS)))})
@@ -172,7 +187,11 @@ def test_the_plan_names_every_program_that_is_written() -> None:
     episode = Episode(2, executed("Killed", 137), AgentSimulation(mistakes_per_program=3))
     episode.run()
     assert [plan["sha256"] for plan in episode.plans] == [hashlib.sha256(program.encode()).hexdigest() for program in episode.programs]
-    turns = [number for number, response in enumerate(episode.responses) if any("cat > final.py" in call.arguments["command"] for call in response.tool_calls)]
+    turns = [
+        number
+        for number, response in enumerate(episode.responses)
+        if any("cat > final.py" in call.arguments["command"] for call in response.tool_calls)
+    ]
     assert [plan["turn"] for plan in episode.plans] == turns
     assert json.loads(json.dumps(episode.plans)) == episode.plans
 
@@ -269,7 +288,9 @@ def test_a_remark_in_plain_words_leads_to_the_part_at_fault(kind: str, remark: s
 
 
 def test_a_false_alarm_can_spoil_correct_code() -> None:
-    shown = FEEDBACK.render("verdict", predicted_reward=0.0, criteria=[{"violated": True, "text": "The metric of the task is not what the predictions serve."}])
+    shown = FEEDBACK.render(
+        "verdict", predicted_reward=0.0, criteria=[{"violated": True, "text": "The metric of the task is not what the predictions serve."}]
+    )
     spoilt = {}
     for chance in (0.0, 1.0):
         settings = AgentSimulation(mistakes_per_program=0, spoil_on_false_alarm=chance)
@@ -298,7 +319,12 @@ def test_a_missing_module_is_installed_or_done_without(installs: bool) -> None:
             for line in first.programs[0].splitlines()
             if (found := re.match(r"(?:import|from) (\w+)", line)) and found.group(1) not in {"numpy", "pandas", "sklearn", "pathlib", "os"}
         )
-        episode = Episode(seed, executed(f"Traceback (most recent call last):\nModuleNotFoundError: No module named '{module}'", 1), settings, installs=installs)
+        episode = Episode(
+            seed,
+            executed(f"Traceback (most recent call last):\nModuleNotFoundError: No module named '{module}'", 1),
+            settings,
+            installs=installs,
+        )
         commands = episode.run()
         assert any(command.startswith("pip install") for command in commands)
         assert (module in episode.programs[1]) == installs
@@ -309,7 +335,9 @@ def test_a_traceback_leads_to_the_line_that_it_names() -> None:
     first.run()
     program = first.programs[0]
     line = next(number for number, text in enumerate(program.splitlines(), 1) if "to_csv" in text)
-    crash = executed(f'Traceback (most recent call last):\n  File "/workspace/final.py", line {line}, in <module>\n    x\nKeyError: \'height\'', 1)
+    crash = executed(
+        f"Traceback (most recent call last):\n  File \"/workspace/final.py\", line {line}, in <module>\n    x\nKeyError: 'height'", 1
+    )
     episode = Episode(8, crash, AgentSimulation(mistakes_per_program=0))
     episode.run()
     before, after = program.splitlines(), episode.programs[1].splitlines()
@@ -319,7 +347,12 @@ def test_a_traceback_leads_to_the_line_that_it_names() -> None:
 def test_held_submissions_are_worked_on_again() -> None:
     episode = Episode(9, NOTICE, AgentSimulation(mistakes_per_program=0))
     episode.run()
-    output = FEEDBACK.render("check", seconds="8", result="It ended with exit code 1.", output='  File "/workspace/final.py", line 20, in <module>\nValueError: x')
+    output = FEEDBACK.render(
+        "check",
+        seconds="8",
+        result="It ended with exit code 1.",
+        output='  File "/workspace/final.py", line 20, in <module>\nValueError: x',
+    )
     held = FEEDBACK.render("held", reason="final.py ended with an error", output=output)
     last = episode.messages[-1].tool_results[0]
     episode.messages = (*episode.messages[:-1], Message(role="user", tool_results=(ToolResult(id=last.id, content=held),)))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.judge_cases import PROMPT, SOUND, WordVectors, action, rubric
 
 from rubrics_gym.judge.prompting import SCHEMA, TASK_ONLY_SCHEMA, judge_request
 from rubrics_gym.models.request import Message, Request
@@ -21,7 +22,6 @@ from rubrics_gym.providers.simulated.judge.mistakes import Mistake
 from rubrics_gym.records.rubrics import Rubric
 from rubrics_gym.records.verdicts import JudgedAction
 from rubrics_gym.settings.study import JudgeSimulation, ModelSettings
-from tests.judge_cases import PROMPT, SOUND, WordVectors, action, rubric
 
 THRESHOLD = 0.32  # the calibrated one, for the real encoder
 SURE = JudgeSimulation(miss=0, false_alarm=0, meaning_threshold=0.5)
@@ -117,18 +117,19 @@ def test_what_a_program_says_to_its_reviewer_changes_nothing(injection: str) -> 
 
 
 def test_misses_and_false_alarms_come_at_their_rates() -> None:
-    noisy = JudgeSimulation(miss=0.3, false_alarm=0.2, meaning_threshold=0.5)
-    judge = Judge(noisy, WordVectors().encode)
+    judge = Judge(JudgeSimulation(miss=0.3, false_alarm=0.2, meaning_threshold=0.5), WordVectors().encode)
+    shown = dict.fromkeys(("files", "data_profile"))
 
-    def flagged(program: str, seed: int) -> bool:
-        asked = request(action(program), [CRASH], seed)
-        return bool(parse(judge.answer(asked), SCHEMA)["rubrics"][0]["violated"])
+    def said(program: str, seed: int) -> dict[str, Any]:
+        small = action(command="python look.py", programs={"look.py": program}, **shown)
+        return parse(judge.answer(request(small, [CRASH], seed)), SCHEMA)
 
-    missed = sum(not flagged(BAD, seed) for seed in range(300)) / 300
-    assert 0.2 < missed < 0.4 - 0.3 * 0.2 + 0.05
-    invented = [parse(judge.answer(request(action(), [CRASH], seed)), SCHEMA) for seed in range(300)]
-    alarms = sum(said["task_criterion"]["violated"] or said["rubrics"][0]["violated"] for said in invented) / 300
-    assert 0.13 < alarms < 0.27
+    draws = 800
+    missed = sum(not said("import catboost\n", seed)["rubrics"][0]["violated"] for seed in range(draws)) / draws
+    assert missed == pytest.approx(0.3 * (1 - 0.2 / 2), abs=0.05)  # a false alarm falls on the rubric (one of two criteria) now and then
+    invented = [said("import json\n", seed) for seed in range(draws)]
+    alarms = sum(answer["task_criterion"]["violated"] or answer["rubrics"][0]["violated"] for answer in invented) / draws
+    assert alarms == pytest.approx(0.2, abs=0.05)
 
 
 def test_the_same_request_gets_the_same_answer_in_another_process(tmp_path: Path) -> None:
@@ -172,11 +173,12 @@ def test_title_and_pattern_are_read_from_the_words() -> None:
 @pytest.mark.slow
 def test_real_rubrics_stand_out_from_scrambled_ones(tmp_path: Path) -> None:
     """With the real encoder: most rubrics bring their mistake to mind, next to no scrambled one brings any (tests/benchmarks prints all)."""
-    from rubrics_gym.libraries.encoder import Encoder
-    from rubrics_gym.libraries.encoder_export import export_encoder
     from tests.benchmarks.meaning_threshold import calibrate
 
-    export_encoder(tmp_path / "encoder")
+    from rubrics_gym.libraries.encoder import Encoder
+    from rubrics_gym.libraries.encoder_export import export
+
+    export(tmp_path / "encoder")
     found = calibrate(Encoder(tmp_path / "encoder").encode, shuffles=3)
     assert found.right(THRESHOLD) > 0.7
     assert found.wrong(THRESHOLD) < 0.1

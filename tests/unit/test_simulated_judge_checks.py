@@ -7,6 +7,7 @@ import importlib
 from pathlib import Path
 
 import pytest
+from tests.judge_cases import PROMPT, SOUND, STATEMENT, action
 
 from rubrics_gym.judge.prompting import judge_request
 from rubrics_gym.providers.simulated.judge import environment, observe
@@ -16,7 +17,6 @@ from rubrics_gym.providers.simulated.judge.reading import read
 from rubrics_gym.providers.simulated.judge.task import complaints
 from rubrics_gym.records.verdicts import JudgedAction
 from rubrics_gym.settings.study import ModelSettings
-from tests.judge_cases import PROMPT, SOUND, STATEMENT, action
 
 PANDAS = "import pandas as pd\ntrain = pd.read_csv('data/train.csv')\ntest = pd.read_csv('data/test.csv')\n"
 MODEL = PANDAS + "from sklearn.linear_model import LogisticRegression\nmodel = LogisticRegression()\n"

@@ -23,7 +23,7 @@ CHAINED = re.compile(r"^[ \t]*(?:The above exception was the direct cause of|Dur
 FRAME = re.compile(r"^[ \t|│]*File \"(?P<path>[^\"]+)\", line \d+(?:, in .*)?\n?(?P<code>.*)", re.MULTILINE)
 EXCEPTION = re.compile(
     r"^[ \t|│]*(?P<name>(?:[A-Za-z_]\w*\.)*(?:[A-Z_]\w*(?:Error|Exception|Interrupt|Exit|Expired|Warning|Empty|Full|Iteration|NotFound|"
-    r"Conflict|Refused|Disconnected|Timeout|Incomplete\w*|Invalid\w*|Trial\w*|Option|Parameter)|gaierror|timeout|error))(?:: ?(?P<message>.*))?$",
+    r"Conflict|Refused|Disconnected|Timeout|Incomplete\w*|Invalid\w*|Trial\w*|Option|Parameter)|gaierror|timeout|error)|(?:[a-z_]\w*\.)+[A-Z]\w+)(?:: ?(?P<message>.*))?$",
     re.MULTILINE,
 )
 SHELL = re.compile(r"\S*sh: (?:line )?\d+: |\S+: line \d+: ")
@@ -56,7 +56,7 @@ class Rules(NamedTuple):
     first: tuple[Rule, ...]
     exit_codes: dict[int, str]
     local_modules: frozenset[str]
-    removed_modules: re.Pattern[str]
+    removed_modules: frozenset[str]
     removed_attributes: tuple[Removed, ...]
     removed_keywords: tuple[Removed, ...]
     removed_text: re.Pattern[str]
@@ -98,7 +98,7 @@ def load_rules(path: str | Path) -> Rules:
             first=_compile(content["first"]),
             exit_codes=dict(content["exit_codes"]),
             local_modules=frozenset(content["local_modules"]),
-            removed_modules=re.compile("|".join(f"(?:{name})" for names in content["removed_modules"].values() for name in names)),
+            removed_modules=frozenset(content["removed_modules"]),
             removed_attributes=_removed(content["removed_attributes"]),
             removed_keywords=_removed(content["removed_keywords"]),
             removed_text=re.compile("|".join(f"(?:{pattern})" for pattern in _inline(content["removed_text"]))),
@@ -193,7 +193,7 @@ def _import_type(exception: RaisedException, rules: Rules) -> str | None:
     if missing and exception.name.endswith(("ModuleNotFoundError", "ImportError")):
         module, shadowed = missing[1], missing[2]
         top, _, rest = module.partition(".")
-        if rules.removed_modules.fullmatch(module):
+        if top in rules.removed_modules:
             return "api_changed"
         if shadowed or top in rules.local_modules or _is_own(top, exception):
             return "own_logic"
@@ -216,7 +216,6 @@ def _import_type(exception: RaisedException, rules: Rules) -> str | None:
 
 def _interface_type(exception: RaisedException, rules: Rules) -> str | None:
     """Changed API when an attribute, keyword or name is known to have been removed, or the message says so."""
-    short = exception.name.rsplit(".", 1)[-1]
     of_module = re.search(r"(partially initialized )?module ['\"]([\w.]+)['\"] has no attribute ['\"](\w+)['\"]", exception.message)
     if of_module:
         top = of_module[2].split(".")[0]
@@ -234,14 +233,7 @@ def _interface_type(exception: RaisedException, rules: Rules) -> str | None:
             (function == "__init__" or removed.of.fullmatch(function)) and name in removed.names for removed in rules.removed_keywords
         )
         return "api_changed" if known else "own_logic"
-    if short in (
-        "AttributeError",
-        "TypeError",
-        "ImportError",
-        "NotImplementedError",
-        "RuntimeError",
-        "ValueError",
-    ) and rules.removed_text.search(exception.message):
+    if rules.removed_text.search(exception.message):
         return "api_changed"
     return None
 

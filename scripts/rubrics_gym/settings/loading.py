@@ -138,8 +138,8 @@ def check_study(study: Study, source: str) -> None:
             raise ConfigurationError(f"{source}: `arms.{name}`: code_runs is checks, but there is no `checks:` block that says when.")
     if not study.evaluation.arms:
         raise ConfigurationError(f"{source}: `evaluation.arms` is empty; name at least one of: {', '.join(study.arms)}.")
-    for arm in study.evaluation.arms:
-        _need(arm, study.arms, "evaluation.arms", "arm", source)
+    for evaluated in study.evaluation.arms:
+        _need(evaluated, study.arms, "evaluation.arms", "arm", source)
     for name, distribution in study.distributions.items():
         for collection in distribution.collections:
             _need(collection, [*study.collections, HELDOUT], f"distributions.{name}.collections", "collection", source)

@@ -80,7 +80,8 @@ class JudgeSimulation(Settings):
     miss: Probability = Field(0.1, description="Chance that a real finding is overlooked.")
     false_alarm: Probability = Field(0.05, description="Chance, per verdict, of a finding that is not there.")
     meaning_threshold: Annotated[float, Field(gt=0, lt=1)] = Field(
-        0.42, description="Cosine between a finding and a retrieved rubric from which the rubric brings the finding to mind."
+        0.32,
+        description="Mean centred cosine of a rubric's title and pattern with a mistake the judge knows, from which the rubric brings it to mind.",
     )
 
 

@@ -36,7 +36,10 @@ class Agent:
         number = 0
         for said, results in _exchanges(request.messages[1:]):
             if tuple(call.arguments.get("command") for call in said.tool_calls) != turn.commands:
-                raise ProviderError("invalid_request", f"turn {number} of the history was not made by this agent under seed {request.seed}; one episode keeps one seed")
+                raise ProviderError(
+                    "invalid_request",
+                    f"turn {number} of the history was not made by this agent under seed {request.seed}; one episode keeps one seed",
+                )
             shown = {result.id: result.content for result in results.tool_results}
             turn = story.send([read_feedback(shown.get(call.id, "")) for call in said.tool_calls])
             number += 1
@@ -61,9 +64,13 @@ def _plan_entry(number: int, turn: Turn) -> dict[str, Any]:
 
 def _response(request: Request, number: int, turn: Turn) -> Response:
     """The turn as a response; tokens are estimated from the number of characters."""
-    calls = tuple(ToolCall(id=f"call_{number}_{place}", name="bash", arguments={"command": command}) for place, command in enumerate(turn.commands))
+    calls = tuple(
+        ToolCall(id=f"call_{number}_{place}", name="bash", arguments={"command": command}) for place, command in enumerate(turn.commands)
+    )
     asked = len(request.system) + sum(
-        len(message.text) + sum(len(str(call.arguments)) for call in message.tool_calls) + sum(len(result.content) for result in message.tool_results)
+        len(message.text)
+        + sum(len(str(call.arguments)) for call in message.tool_calls)
+        + sum(len(result.content) for result in message.tool_results)
         for message in request.messages
     )
     said = len(turn.text) + sum(len(command) for command in turn.commands)

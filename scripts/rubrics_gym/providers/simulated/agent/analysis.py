@@ -49,7 +49,9 @@ def _load(tables: tuple[Table, ...], names: Names, dice: Dice) -> Part:
     imports, text = data_folder(names.data)
     lines = [f'{names.frame_of(number)} = pd.read_csv({names.data}{base_name(table.path)}")' for number, table in enumerate(tables)]
     if dice.chance("shape", 0.5):
-        lines.append(dice.pick("show", [f"print({names.frame}.shape)", f'print("rows", len({names.frame}))', f"print({names.frame}.dtypes)"]))
+        lines.append(
+            dice.pick("show", [f"print({names.frame}.shape)", f'print("rows", len({names.frame}))', f"print({names.frame}.dtypes)"])
+        )
     return Part("load", text + "\n".join(lines), ("import pandas as pd", *imports))
 
 
@@ -61,7 +63,9 @@ def _clean(tables: tuple[Table, ...], names: Names, dice: Dice) -> Part:
         if written:
             frame, column = names.frame_of(number), dice.pick("column", ["column", "col", "c"])
             listed = ", ".join(repr_(name) for name in written)
-            blocks.append(f'for {column} in [{listed}]:\n    {frame}[{column}] = pd.to_numeric({frame}[{column}].astype("string").str.replace(r"[,%\\s]", "", regex=True))')
+            blocks.append(
+                f'for {column} in [{listed}]:\n    {frame}[{column}] = pd.to_numeric({frame}[{column}].astype("string").str.replace(r"[,%\\s]", "", regex=True))'
+            )
     return Part("clean", "\n".join(blocks), ("import pandas as pd",) if blocks else ())
 
 
@@ -116,7 +120,9 @@ def measure_part(number: int, measure: Measure, names: Names, dice: Dice) -> Par
     else:
         expression = plain[measure.statistic]
     if measure.decimals is not None:
-        expression = f"round(float({expression}), {measure.decimals})" if dice.chance("float", 0.5) else f"round({expression}, {measure.decimals})"
+        expression = (
+            f"round(float({expression}), {measure.decimals})" if dice.chance("float", 0.5) else f"round({expression}, {measure.decimals})"
+        )
     lines.append(f"{target} = {expression}")
     if dice.chance("print", 0.4):
         lines.append(f'print("{measure.name}:", {target})')
@@ -127,10 +133,16 @@ def _write_answers(goal: QuestionGoal, names: Names, dice: Dice) -> Part:
     pairs = [(measure.name, variable(measure, names)) for measure in goal.measures]
     if dice.chance("dictionary", 0.5):
         listed = ",\n    ".join(f'"{name}": {value}' for name, value in pairs)
-        text = f"{names.answers} = {{\n    {listed},\n}}\n" + f'with open("{goal.deliverable}", "w") as handle:\n    for name, value in {names.answers}.items():\n        handle.write(f"@{{name}}[{{value}}]\\n")'
+        text = (
+            f"{names.answers} = {{\n    {listed},\n}}\n"
+            + f'with open("{goal.deliverable}", "w") as handle:\n    for name, value in {names.answers}.items():\n        handle.write(f"@{{name}}[{{value}}]\\n")'
+        )
         return Part("write", text)
     listed = ",\n    ".join(f'f"@{name}[{{{value}}}]"' for name, value in pairs)
-    text = f"{names.answers} = [\n    {listed},\n]\n" + f'Path("{goal.deliverable}").write_text("\\n".join({names.answers}) + "\\n")\nprint("\\n".join({names.answers}))'
+    text = (
+        f"{names.answers} = [\n    {listed},\n]\n"
+        + f'Path("{goal.deliverable}").write_text("\\n".join({names.answers}) + "\\n")\nprint("\\n".join({names.answers}))'
+    )
     return Part("write", text, ("from pathlib import Path",))
 
 
@@ -153,15 +165,25 @@ def step_part(number: int, step: Step, goal: ResultGoal, names: Names, dice: Dic
     elif step.kind == "derive":
         right = f"{r}[{step.right}]" if (step.right or "").startswith('"') else step.right
         text = f"{r}[{repr_(step.new or '')}] = {r}[{repr_(step.columns[0])}] {step.operator} {right}"
-        text = f"{r} = {r}.copy()\n{text}" if dice.chance("copy", 0.5) else f"{r} = {r}.assign(**{{{repr_(step.new or '')}: {r}[{repr_(step.columns[0])}] {step.operator} {right}}})"
+        text = (
+            f"{r} = {r}.copy()\n{text}"
+            if dice.chance("copy", 0.5)
+            else f"{r} = {r}.assign(**{{{repr_(step.new or '')}: {r}[{repr_(step.columns[0])}] {step.operator} {right}}})"
+        )
     elif step.kind == "date_part":
         text = f"{r} = {r}.assign(**{{{repr_(step.new or '')}: pd.to_datetime({r}[{repr_(step.columns[0])}]).dt.{step.operator}}})"
         imports = ("import pandas as pd",)
     elif step.kind == "aggregate":
         keys = ", ".join(map(repr_, step.columns))
-        made = ",\n    ".join(f"**{{{repr_(new)}: ({repr_(source or step.columns[0])}, {repr_('size' if statistic == 'count' and source is None else statistic)})}}" for new, statistic, source in step.measures)
+        made = ",\n    ".join(
+            f"**{{{repr_(new)}: ({repr_(source or step.columns[0])}, {repr_('size' if statistic == 'count' and source is None else statistic)})}}"
+            for new, statistic, source in step.measures
+        )
         if all(new.isidentifier() for new, _, _ in step.measures):
-            made = ",\n    ".join(f"{new}=({repr_(source or step.columns[0])}, {repr_('size' if statistic == 'count' and source is None else statistic)})" for new, statistic, source in step.measures)
+            made = ",\n    ".join(
+                f"{new}=({repr_(source or step.columns[0])}, {repr_('size' if statistic == 'count' and source is None else statistic)})"
+                for new, statistic, source in step.measures
+            )
         text = f"{r} = {r}.groupby([{keys}], as_index=False).agg(\n    {made},\n)"
     elif step.kind == "pivot":
         index, columns, values = step.columns
@@ -200,10 +222,18 @@ def compose_part(goal: QuestionGoal | ResultGoal, name: str, names: Names, dice:
     if name == "clean":
         return _clean(goal.tables, names, dice)
     if isinstance(goal, QuestionGoal):
-        return _write_answers(goal, names, dice) if name == "write" else measure_part(int(name.split()[1]), goal.measures[int(name.split()[1])], names, dice)
+        return (
+            _write_answers(goal, names, dice)
+            if name == "write"
+            else measure_part(int(name.split()[1]), goal.measures[int(name.split()[1])], names, dice)
+        )
     if name == "start":
         return _start(names)
-    return _write_result(goal, names, dice) if name == "write" else step_part(int(name.split()[1]), goal.steps[int(name.split()[1])], goal, names, dice)
+    return (
+        _write_result(goal, names, dice)
+        if name == "write"
+        else step_part(int(name.split()[1]), goal.steps[int(name.split()[1])], goal, names, dice)
+    )
 
 
 def part_names(goal: QuestionGoal | ResultGoal) -> tuple[str, ...]:
@@ -215,6 +245,14 @@ def part_names(goal: QuestionGoal | ResultGoal) -> tuple[str, ...]:
 
 def compose(goal: QuestionGoal | ResultGoal, names: Names, dice: Dice) -> Program:
     """A whole program, written properly."""
-    opening = dice.pick("opening", ["", f"Write {goal.deliverable}.", "Answer the questions about the table." if isinstance(goal, QuestionGoal) else "Build the requested table.", ""])
+    opening = dice.pick(
+        "opening",
+        [
+            "",
+            f"Write {goal.deliverable}.",
+            "Answer the questions about the table." if isinstance(goal, QuestionGoal) else "Build the requested table.",
+            "",
+        ],
+    )
     parts = tuple(compose_part(goal, name, names, dice) for name in part_names(goal))
     return Program("final.py", parts, in_main=dice.chance("main", 0.3), opening=opening)

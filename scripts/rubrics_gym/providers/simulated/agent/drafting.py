@@ -14,7 +14,15 @@ from rubrics_gym.providers.simulated.agent.program import Part, Program
 from rubrics_gym.settings.study import AgentSimulation
 
 # What slips into a part that is rewritten in a hurry.
-HASTY = ("runtime:own_logic", "output_format", "misaligned_order", "statistic_wrong_scope", "missing_values_unchecked", "spec_ignored", "wrong_metric")
+HASTY = (
+    "runtime:own_logic",
+    "output_format",
+    "misaligned_order",
+    "statistic_wrong_scope",
+    "missing_values_unchecked",
+    "spec_ignored",
+    "wrong_metric",
+)
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,9 @@ def read_heads(paths: tuple[str, ...], output: str) -> dict[str, str]:
 
 def tables_seen(heads: Mapping[str, str], gaps: Mapping[str, str]) -> dict[str, Table]:
     """Tables from their first lines and from the lines with empty cells."""
-    return {path: read_table(path, head.strip("\n") + "\n" + _NOTE.sub("", gaps.get(path, ""))) for path, head in heads.items() if "," in head}
+    return {
+        path: read_table(path, head.strip("\n") + "\n" + _NOTE.sub("", gaps.get(path, ""))) for path, head in heads.items() if "," in head
+    }
 
 
 def quick_look(path: str, dice: Dice) -> tuple[str, ...]:

@@ -69,7 +69,7 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Planted:
-    """A mistake in force. `also` are other parts that it touches through their imports."""
+    """A mistake in force."""
 
     mistake: Mistake
 
@@ -89,9 +89,11 @@ class Planted:
 # ---------------------------------------------------------------- building blocks of changes
 
 
-def swap(part: Part, pattern: str, replacement: str, imports: Iterable[str] = (), drop: str | None = None) -> Part | None:
+def swap(
+    part: Part, pattern: str, replacement: str | Callable[[re.Match[str]], str], imports: Iterable[str] = (), drop: str | None = None
+) -> Part | None:
     """Replace the first match of a regular expression; None when there is none. `drop` removes imports that match it."""
-    text, count = re.subn(pattern, lambda match: match.expand(replacement), part.text, count=1, flags=re.MULTILINE)
+    text, count = re.subn(pattern, replacement, part.text, count=1, flags=re.MULTILINE)
     if not count:
         return None
     kept = tuple(line for line in part.imports if not (drop and re.search(drop, line)))
@@ -102,6 +104,11 @@ def extend(part: Part, text: str, imports: Iterable[str] = (), first: bool = Fal
     """Put lines after (or before) a part's text."""
     lines = [text, part.text] if first else [part.text, text]
     return replace(part, text="\n".join(line for line in lines if line), imports=(*part.imports, *imports))
+
+
+def alike(kind: str, part: str, signature: str, failure_type: str | None, *changes: Change) -> tuple[Mistake, ...]:
+    """Mistakes that differ in their shape alone."""
+    return tuple(Mistake(kind, part, signature, change, failure_type) for change in changes)
 
 
 # ---------------------------------------------------------------- drawing

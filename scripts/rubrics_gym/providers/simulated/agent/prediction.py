@@ -32,8 +32,13 @@ class Names:
 
 def draw_names(dice: Dice) -> Names:
     """One person's habits, kept for a whole program."""
-    train, test = dice.pick("tables", [("train", "test"), ("train_df", "test_df"), ("df_train", "df_test"), ("tr", "te"), ("train_data", "test_data")])
-    X, y, X_test = dice.pick("arrays", [("X", "y", "X_test"), ("features", "labels", "test_features"), ("X_train", "y_train", "X_test"), ("X_all", "y_all", "X_sub")])
+    train, test = dice.pick(
+        "tables", [("train", "test"), ("train_df", "test_df"), ("df_train", "df_test"), ("tr", "te"), ("train_data", "test_data")]
+    )
+    X, y, X_test = dice.pick(
+        "arrays",
+        [("X", "y", "X_test"), ("features", "labels", "test_features"), ("X_train", "y_train", "X_test"), ("X_all", "y_all", "X_sub")],
+    )
     return Names(
         train=train,
         test=test,
@@ -70,16 +75,30 @@ def data_folder(data: str) -> tuple[tuple[str, ...], str]:
 
 def _load(goal: PredictionGoal, names: Names, dice: Dice) -> Part:
     imports, first = data_folder(names.data)
-    text = first + "\n".join(f"{name} = {read(names, path)}" for name, path in ((names.train, goal.train.path), (names.test, goal.test), (names.sample, goal.sample)))
+    text = first + "\n".join(
+        f"{name} = {read(names, path)}"
+        for name, path in ((names.train, goal.train.path), (names.test, goal.test), (names.sample, goal.sample))
+    )
     if dice.chance("shapes", 0.6):
-        text += "\n" + dice.pick("show", [f"print({names.train}.shape, {names.test}.shape)", f'print("rows:", len({names.train}), len({names.test}))', f'print(f"train {{{names.train}.shape}}, test {{{names.test}.shape}}")'])
+        text += "\n" + dice.pick(
+            "show",
+            [
+                f"print({names.train}.shape, {names.test}.shape)",
+                f'print("rows:", len({names.train}), len({names.test}))',
+                f'print(f"train {{{names.train}.shape}}, test {{{names.test}.shape}}")',
+            ],
+        )
     return Part("load", text, ("import pandas as pd", *imports))
 
 
 def _target(goal: PredictionGoal, names: Names, dice: Dice) -> Part:
     dropped = [goal.target, *[name for name in goal.ids if name in {column.name for column in goal.train.columns}]]
     drop = ", ".join(repr_(name) for name in dropped)
-    lines = [f"{names.y} = {names.train}[{repr_(goal.target)}]", f"{names.X} = {names.train}.drop(columns=[{drop}])", f"{names.X_test} = {names.test}[{names.X}.columns]"]
+    lines = [
+        f"{names.y} = {names.train}[{repr_(goal.target)}]",
+        f"{names.X} = {names.train}.drop(columns=[{drop}])",
+        f"{names.X_test} = {names.test}[{names.X}.columns]",
+    ]
     return Part("target", "\n".join(lines), ())
 
 
@@ -132,7 +151,7 @@ def _preprocess(goal: PredictionGoal, names: Names, dice: Dice) -> Part:
     if how:
         columns = f'{numeric} = {names.X}.select_dtypes("number").columns.tolist()\n{categorical} = [c for c in {names.X}.columns if c not in {numeric}]'
     else:
-        columns = f'{numeric} = [c for c in {names.X}.columns if pd.api.types.is_numeric_dtype({names.X}[c])]\n{categorical} = [c for c in {names.X}.columns if c not in {numeric}]'
+        columns = f"{numeric} = [c for c in {names.X}.columns if pd.api.types.is_numeric_dtype({names.X}[c])]\n{categorical} = [c for c in {names.X}.columns if c not in {numeric}]"
     text = f"""{columns}
 preprocess = ColumnTransformer([
     ("num", make_pipeline(SimpleImputer(strategy="{strategy}"), StandardScaler()), {numeric}),
@@ -165,15 +184,31 @@ def _candidates(goal: PredictionGoal, names: Names, dice: Dice) -> list[tuple[st
         even = ', class_weight="balanced"' if goal.metric in EVEN_CLASSES else ""
         return [
             ("logistic", f"LogisticRegression(C={C}, max_iter=2000{even})", "from sklearn.linear_model import LogisticRegression"),
-            ("forest", f"RandomForestClassifier(n_estimators={trees}, min_samples_leaf={leaf}{even}, random_state={s})", "from sklearn.ensemble import RandomForestClassifier"),
-            ("boosting", f"HistGradientBoostingClassifier(learning_rate={rate}, max_iter={rounds}, max_leaf_nodes=10{even}, random_state={s})", "from sklearn.ensemble import HistGradientBoostingClassifier"),
+            (
+                "forest",
+                f"RandomForestClassifier(n_estimators={trees}, min_samples_leaf={leaf}{even}, random_state={s})",
+                "from sklearn.ensemble import RandomForestClassifier",
+            ),
+            (
+                "boosting",
+                f"HistGradientBoostingClassifier(learning_rate={rate}, max_iter={rounds}, max_leaf_nodes=10{even}, random_state={s})",
+                "from sklearn.ensemble import HistGradientBoostingClassifier",
+            ),
         ]
     alpha = dice.pick("alpha", [1.0, 3.0, 5.0])
     loss = ', loss="absolute_error"' if goal.metric in {"mae", "mape", "medae"} else ""
     return [
         ("ridge", f"Ridge(alpha={alpha})", "from sklearn.linear_model import Ridge"),
-        ("forest", f"RandomForestRegressor(n_estimators={trees}, min_samples_leaf={leaf}, max_features=0.5, random_state={s})", "from sklearn.ensemble import RandomForestRegressor"),
-        ("boosting", f"HistGradientBoostingRegressor(learning_rate={rate}, max_iter={rounds}, max_leaf_nodes=10{loss}, random_state={s})", "from sklearn.ensemble import HistGradientBoostingRegressor"),
+        (
+            "forest",
+            f"RandomForestRegressor(n_estimators={trees}, min_samples_leaf={leaf}, max_features=0.5, random_state={s})",
+            "from sklearn.ensemble import RandomForestRegressor",
+        ),
+        (
+            "boosting",
+            f"HistGradientBoostingRegressor(learning_rate={rate}, max_iter={rounds}, max_leaf_nodes=10{loss}, random_state={s})",
+            "from sklearn.ensemble import HistGradientBoostingRegressor",
+        ),
     ]
 
 
@@ -237,9 +272,15 @@ def _predict(goal: PredictionGoal, names: Names, dice: Dice) -> Part:
     fit = f"{names.best}.fit({names.X}, {names.y})\n"
     if goal.output == "probability":
         positive = goal.positive if goal.positive is not None else f"{names.best}.classes_[1]"
-        text = fit + f"positive = list({names.best}.classes_).index({positive})\n{names.pred} = {names.best}.predict_proba({names.X_test})[:, positive]"
+        text = (
+            fit
+            + f"positive = list({names.best}.classes_).index({positive})\n{names.pred} = {names.best}.predict_proba({names.X_test})[:, positive]"
+        )
     elif goal.output == "probabilities":
-        text = fit + f"{names.pred} = pd.DataFrame({names.best}.predict_proba({names.X_test}), columns=[str(c) for c in {names.best}.classes_])"
+        text = (
+            fit
+            + f"{names.pred} = pd.DataFrame({names.best}.predict_proba({names.X_test}), columns=[str(c) for c in {names.best}.classes_])"
+        )
     else:
         text = fit + f"{names.pred} = {names.best}.predict({names.X_test})"
     imports: tuple[str, ...] = ()
@@ -273,11 +314,22 @@ def _write(goal: PredictionGoal, names: Names, dice: Dice) -> Part:
         values = [f"{repr_(column)}: {names.pred}[{repr_(column_of_class(column, goal.outputs))}].to_numpy()" for column in goal.outputs]
     else:
         values = [f"{repr_(goal.outputs[0])}: {names.pred}"]
-    text = f"{names.out} = pd.DataFrame({{{', '.join(ids + values)}}})\n" if len(ids + values) < 4 else f"{names.out} = pd.DataFrame({{\n    " + ",\n    ".join(ids + values) + ",\n})\n"
+    text = (
+        f"{names.out} = pd.DataFrame({{{', '.join(ids + values)}}})\n"
+        if len(ids + values) < 4
+        else f"{names.out} = pd.DataFrame({{\n    " + ",\n    ".join(ids + values) + ",\n})\n"
+    )
     if dice.chance("order", 0.5):
         text += f"{names.out} = {names.out}[{names.sample}.columns]\n"
     text += f'{names.out}.to_csv("{goal.deliverable}", index=False)\n'
-    text += dice.pick("last", [f"print({names.out}.head())", f'print("wrote", len({names.out}), "rows")', f'print("saved {goal.deliverable}", {names.out}.shape)'])
+    text += dice.pick(
+        "last",
+        [
+            f"print({names.out}.head())",
+            f'print("wrote", len({names.out}), "rows")',
+            f'print("saved {goal.deliverable}", {names.out}.shape)',
+        ],
+    )
     return Part("write", text, ("import pandas as pd",))
 
 
@@ -293,5 +345,9 @@ def compose_part(goal: PredictionGoal, name: str, names: Names, dice: Dice) -> P
 
 def compose(goal: PredictionGoal, names: Names, dice: Dice) -> Program:
     """A whole program, written properly."""
-    opening = dice.pick("opening", ["", f"Predict {goal.target} and write {goal.deliverable}.", "Compare a few models and predict the test rows.", ""])
-    return Program("final.py", tuple(compose_part(goal, name, names, dice) for name in PARTS), in_main=dice.chance("main", 0.35), opening=opening)
+    opening = dice.pick(
+        "opening", ["", f"Predict {goal.target} and write {goal.deliverable}.", "Compare a few models and predict the test rows.", ""]
+    )
+    return Program(
+        "final.py", tuple(compose_part(goal, name, names, dice) for name in PARTS), in_main=dice.chance("main", 0.35), opening=opening
+    )

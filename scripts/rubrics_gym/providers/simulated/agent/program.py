@@ -54,7 +54,16 @@ class Program:
         return tuple(part.name for part in self.parts if re.search(pattern, "\n".join((*part.imports, part.text))))
 
 
-_STANDARD = ("import csv", "import itertools", "import json", "import math", "import os", "import time", "import warnings", "from pathlib import Path")
+_STANDARD = (
+    "import csv",
+    "import itertools",
+    "import json",
+    "import math",
+    "import os",
+    "import time",
+    "import warnings",
+    "from pathlib import Path",
+)
 
 
 def _import_block(parts: tuple[Part, ...]) -> list[str]:

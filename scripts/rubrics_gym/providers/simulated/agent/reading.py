@@ -72,7 +72,9 @@ class Feedback:
     @property
     def failed(self) -> bool:
         """Something real went wrong: it was stopped, exited non-zero, or a traceback was shown."""
-        return self.ran and (self.timed_out or bool(self.exit_code) or "Traceback (most recent call last)" in self.output or "MemoryError" in self.output)
+        return self.ran and (
+            self.timed_out or bool(self.exit_code) or "Traceback (most recent call last)" in self.output or "MemoryError" in self.output
+        )
 
 
 _STOPPED = re.compile(r"stopped after|timed? ?out|did not finish|time limit|was stopped", re.IGNORECASE)
@@ -94,7 +96,9 @@ def read_feedback(text: str) -> Feedback:
     verdict = "predicted what would come of it" in text
     criteria = _criteria(text) if verdict else ()
     held = re.search(r"^\[The submission was sent back: (.*?)\]$(.*)", text, flags=re.DOTALL | re.MULTILINE)
-    check = re.search(r"^\[Check: final\.py was run for real, for at most [\d.]+ seconds\. (.*?)\]$(.*)", text, flags=re.DOTALL | re.MULTILINE)
+    check = re.search(
+        r"^\[Check: final\.py was run for real, for at most [\d.]+ seconds\. (.*?)\]$(.*)", text, flags=re.DOTALL | re.MULTILINE
+    )
     real = held or check
     exit_notes = re.findall(r"^\[exit code (-?\d+)\]", text, flags=re.MULTILINE)
     if real:

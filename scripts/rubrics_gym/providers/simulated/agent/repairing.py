@@ -9,8 +9,29 @@ from rubrics_gym.providers.simulated.agent.goals import PredictionGoal, Question
 from rubrics_gym.providers.simulated.agent.reading import Feedback
 
 AT_HAND = {"numpy", "pandas", "scipy", "sklearn", "joblib", "threadpoolctl", "dateutil", "six"}  # what a session has without installing
-STANDARD = {"os", "csv", "math", "json", "time", "re", "pathlib", "itertools", "collections", "warnings", "functools", "random", "statistics"}
-PIP_NAMES = {"sklearn": "scikit-learn", "cv2": "opencv-python", "yaml": "pyyaml", "PIL": "pillow", "imblearn": "imbalanced-learn", "janitor": "pyjanitor"}
+STANDARD = {
+    "os",
+    "csv",
+    "math",
+    "json",
+    "time",
+    "re",
+    "pathlib",
+    "itertools",
+    "collections",
+    "warnings",
+    "functools",
+    "random",
+    "statistics",
+}
+PIP_NAMES = {
+    "sklearn": "scikit-learn",
+    "cv2": "opencv-python",
+    "yaml": "pyyaml",
+    "PIL": "pillow",
+    "imblearn": "imbalanced-learn",
+    "janitor": "pyjanitor",
+}
 
 # What looks slow, hungry or old-fashioned when one reads one's own code again.
 SLOW = r"GridSearch|RandomizedSearch|LeaveOneOut|Repeated\w*Fold|n_estimators=\d{5,}|range\(\d{3,}\)|iterrows|max_iter=\d{4,}, tol"
@@ -32,25 +53,43 @@ def _role(draft: Draft, role: str) -> tuple[str, ...]:
     if isinstance(draft.goal, PredictionGoal):
         return _ROLES_OF_PREDICTION[role]
     work = tuple(name for name in names if name.startswith("value" if isinstance(draft.goal, QuestionGoal) else "step"))
-    table = {"paths": ("load",), "gaps": ("clean",), "speed": ("clean",), "memory": ("clean",), "old": ("load",), "output": ("write",), "parsing": ("clean",), "logic": ("load", *work[:1])}
+    table = {
+        "paths": ("load",),
+        "gaps": ("clean",),
+        "speed": ("clean",),
+        "memory": ("clean",),
+        "old": ("load",),
+        "output": ("write",),
+        "parsing": ("clean",),
+        "logic": ("load", *work[:1]),
+    }
     return table.get(role, work)
 
 
 # Words in a remark -> the job of the part that it is about. The first that fits counts.
 _CUES: tuple[tuple[str, str], ...] = (
     (r"out of memory|\bmemory\b|\bRAM\b|allocat", "memory"),
-    (r"time ?limit|time ?out|too (?:slow|long)|runs? (?:too )?long|takes (?:too )?long|\bslow|wall.?clock|exhaustive|grid search|thousands of (?:trees|fits|estimators)|number of fits|time budget|seconds", "speed"),
+    (
+        r"time ?limit|time ?out|too (?:slow|long)|runs? (?:too )?long|takes (?:too )?long|\bslow|wall.?clock|exhaustive|grid search|thousands of (?:trees|fits|estimators)|number of fits|time budget|seconds",
+        "speed",
+    ),
     (r"packag|\bmodules?\b|not installed|\bimports?\b|\binstall|dependenc|third-party", "packages"),
     (r"deprecat|\bAPI\b|removed|renamed|older version|newer version|keyword argument|no longer|library version", "old"),
     (r"missing values?|\bNaN\b|\bnulls?\b|imput|empty cells|incomplete rows|missingness", "gaps"),
     (r"(?:input|data) (?:file|path)|file.{0,20}(?:not exist|not found|not there)|wrong path|FileNotFound|non-existent|\bpaths?\b", "paths"),
-    (r"never writ|not writ|is written|written (?:to|under|some)|not sav|save|output file|deliverable|column names?|header|index column|id column|row count|number of rows|sample.submission|format|schema|separator", "output"),
+    (
+        r"never writ|not writ|is written|written (?:to|under|some)|not sav|save|output file|deliverable|column names?|header|index column|id column|row count|number of rows|sample.submission|format|schema|separator",
+        "output",
+    ),
     (r"hold-?out|held-out|cross-?valid|baseline|validat|overfit|weak model|untuned|generaliz", "checking"),
     (r"\bmetric|threshold|probabilit|class labels|log scale|optimi[sz]", "metric"),
     (r"\border|align|shuffl|sorted|row-wise", "order"),
     (r"thousands separator|percent sign|as text|pars|numeric string|convert", "parsing"),
     (r"filter|subset|scope|condition|denominator|aggregat|group|statistic|ddof|outlier|dropp|duplicates|discard", "scope"),
-    (r"exception|traceback|crash|raises?|KeyError|TypeError|ValueError|NameError|IndexError|AttributeError|UnboundLocal|undefined|not defined|shape|dtype|fails", "logic"),
+    (
+        r"exception|traceback|crash|raises?|KeyError|TypeError|ValueError|NameError|IndexError|AttributeError|UnboundLocal|undefined|not defined|shape|dtype|fails",
+        "logic",
+    ),
 )
 
 
@@ -63,7 +102,11 @@ def unusual_imports(draft: Draft) -> tuple[str, ...]:
 
 def parts_importing(draft: Draft, package: str) -> tuple[str, ...]:
     """Parts that need a package."""
-    return tuple(part.name for part in draft.program.parts if any(re.match(rf"(?:import|from) {re.escape(package)}\b", line) for line in part.imports))
+    return tuple(
+        part.name
+        for part in draft.program.parts
+        if any(re.match(rf"(?:import|from) {re.escape(package)}\b", line) for line in part.imports)
+    )
 
 
 def missing_module(output: str) -> str | None:
@@ -111,12 +154,20 @@ def after_failure(draft: Draft, feedback: Feedback) -> tuple[str, ...]:
         return ("preprocess",)
     if prediction and re.search(r"could not convert string to float", output) and place in {"validate", "predict"}:
         return ("preprocess",)
-    if prediction and re.search(r"parameter of (\w+) must be|unexpected keyword argument|has no attribute", error) and place in {"validate", "predict"}:
+    if (
+        prediction
+        and re.search(r"parameter of (\w+) must be|unexpected keyword argument|has no attribute", error)
+        and place in {"validate", "predict"}
+    ):
         found = re.search(r"parameter of (\w+) must|(\w+)\.__init__|'(\w+)' object", error)
         named = next((name for name in found.groups() if name), "") if found else ""
-        inside = [name for name in draft.program.parts_with(re.escape(named)) if name in {"preprocess", "models", "validate", "predict"}] if named else []
+        inside = (
+            [name for name in draft.program.parts_with(re.escape(named)) if name in {"preprocess", "models", "validate", "predict"}]
+            if named
+            else []
+        )
         return tuple(inside) or (place,)
-    if prediction and re.search(r"[Ff]eature names", output):
+    if prediction and re.search(r"[Ff]eature names|columns are missing", output):
         return ("target",)
     if prediction and re.search(r"inconsistent numbers of samples", output):
         return ("predict", "target")

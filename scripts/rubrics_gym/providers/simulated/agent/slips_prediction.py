@@ -7,6 +7,7 @@ from rubrics_gym.providers.simulated.agent.goals import PredictionGoal
 from rubrics_gym.providers.simulated.agent.mistakes import Change, Mistake, extend, swap
 from rubrics_gym.providers.simulated.agent.prediction import Names, base_name, repr_
 from rubrics_gym.providers.simulated.agent.program import Part
+from rubrics_gym.providers.simulated.agent.slips_prediction_libraries import LIBRARY_MISTAKES
 from rubrics_gym.providers.simulated.agent.slips_prediction_models import MODEL_MISTAKES
 from rubrics_gym.providers.simulated.agent.slips_prediction_output import OUTPUT_MISTAKES
 
@@ -25,7 +26,7 @@ def _plotted(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
 
 def _seaborn(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
     call = dice.pick("call", ["histplot", "boxplot", "kdeplot"])
-    return extend(part, f"sns.{call}(x={n.train}[{repr_(goal.target)}]).figure.savefig(\"{call}.png\")", ["import seaborn as sns"])
+    return extend(part, f'sns.{call}(x={n.train}[{repr_(goal.target)}]).figure.savefig("{call}.png")', ["import seaborn as sns"])
 
 
 def _polars(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
@@ -33,7 +34,9 @@ def _polars(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
 
 
 def _unidecode(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
-    return extend(part, f"{n.train} = {n.train}.rename(columns={{c: unidecode(c) for c in {n.train}.columns}})", ["from unidecode import unidecode"])
+    return extend(
+        part, f"{n.train} = {n.train}.rename(columns={{c: unidecode(c) for c in {n.train}.columns}})", ["from unidecode import unidecode"]
+    )
 
 
 def _category_encoders(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
@@ -49,7 +52,9 @@ def _sparse(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
 
 
 def _old_imputer(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
-    changed = swap(part, r'SimpleImputer\(strategy="(mean|median)"\)', r'Imputer(strategy="\1")', ["from sklearn.preprocessing import Imputer"])
+    changed = swap(
+        part, r'SimpleImputer\(strategy="(mean|median)"\)', r'Imputer(strategy="\1")', ["from sklearn.preprocessing import Imputer"]
+    )
     return changed
 
 
@@ -61,7 +66,9 @@ def _applymap(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
 
 def _append(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
     name = dice.pick("name", ["everything", "both", "full", "combined"])
-    return extend(part, f"{name} = {n.train}.append({n.test}, ignore_index=True)\nprint(\"distinct values per column\")\nprint({name}.nunique())")
+    return extend(
+        part, f'{name} = {n.train}.append({n.test}, ignore_index=True)\nprint("distinct values per column")\nprint({name}.nunique())'
+    )
 
 
 def _iteritems(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
@@ -121,11 +128,21 @@ def _misspelt_column(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | Non
 
 
 def _target_in_test(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
-    return swap(part, r"^\w+ = \w+\[\w+\.columns\]$", f"{n.X_test} = {n.test}.drop(columns=[{', '.join(repr_(name) for name in (goal.target, *goal.ids))}])")
+    return swap(
+        part,
+        r"^\w+ = \w+\[\w+\.columns\]$",
+        f"{n.X_test} = {n.test}.drop(columns=[{', '.join(repr_(name) for name in (goal.target, *goal.ids))}])",
+    )
 
 
-def _ids_left_in(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
-    return swap(part, r"^\w+ = \w+\[\w+\.columns\]$", f"{n.X_test} = {n.test}.copy()") if goal.ids else None
+def _column_lost(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
+    """A column is left out of the test rows only."""
+    name = dice.pick("column", [column.name for column in goal.features])
+    return swap(
+        part,
+        r"^\w+ = \w+\[\w+\.columns\]$",
+        f"{n.X_test} = {n.test}.drop(columns=[{', '.join(repr_(item) for item in (*goal.ids, name))}])",
+    )
 
 
 def _text_arithmetic(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
@@ -133,7 +150,9 @@ def _text_arithmetic(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | Non
     if not text:
         return None
     name = repr_(dice.pick("column", text))
-    call = dice.pick("call", [f"{n.train}[{name}].astype(float)", f"{n.train}[{name}].mean()", f"{n.train}[{name}] / 2", f"{n.train}[{name}] > 0"])
+    call = dice.pick(
+        "call", [f"{n.train}[{name}].astype(float)", f"{n.train}[{name}].mean()", f"{n.train}[{name}] / 2", f"{n.train}[{name}] > 0"]
+    )
     return extend(part, f"level = {call}\nprint(level)")
 
 
@@ -148,7 +167,11 @@ def _raw_text(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
     if not any(column.kind == "category" for column in goal.features):
         return None
     scaler = dice.pick("scaler", ["StandardScaler", "MinMaxScaler", "RobustScaler"])
-    imports = ("from sklearn.impute import SimpleImputer", "from sklearn.pipeline import make_pipeline", f"from sklearn.preprocessing import {scaler}")
+    imports = (
+        "from sklearn.impute import SimpleImputer",
+        "from sklearn.pipeline import make_pipeline",
+        f"from sklearn.preprocessing import {scaler}",
+    )
     return Part("preprocess", f'preprocess = make_pipeline(SimpleImputer(strategy="mean"), {scaler}())', imports)
 
 
@@ -175,7 +198,10 @@ def _rows_with_gaps_dropped(part: Part, goal: Goal, n: Names, dice: Dice) -> Par
     """Test rows with a gap get no prediction."""
     if not any(column.missing for column in goal.features):
         return None
-    return extend(part, f"{n.train} = {n.train}.dropna()\n{n.test} = {n.test}.dropna()" + (".reset_index(drop=True)" if dice.chance("reset", 0.5) else ""))
+    return extend(
+        part,
+        f"{n.train} = {n.train}.dropna()\n{n.test} = {n.test}.dropna()" + (".reset_index(drop=True)" if dice.chance("reset", 0.5) else ""),
+    )
 
 
 def _kernel_matrix(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
@@ -187,12 +213,16 @@ def _kernel_matrix(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
 
 def _dense_blocks(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
     buckets = dice.pick("buckets", [2**31, 2**32, 2**33])
-    return extend(part, f"# hashed crosses of all columns\nhashed = np.ones((len({n.X}), {buckets}), dtype=np.float32)\nprint(hashed.shape)", ["import numpy as np"])
+    return extend(
+        part,
+        f"# hashed crosses of all columns\nhashed = np.ones((len({n.X}), {buckets}), dtype=np.float32)\nprint(hashed.shape)",
+        ["import numpy as np"],
+    )
 
 
 def _bootstrap_at_once(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
     draws = dice.pick("draws", [50_000_000, 80_000_000, 200_000_000])
-    lines = f"rng = np.random.default_rng({n.seed})\nresampled = rng.integers(0, len({n.y}), size=({draws}, len({n.y})))\nprint(\"bootstrap rows\", resampled.shape)"
+    lines = f'rng = np.random.default_rng({n.seed})\nresampled = rng.integers(0, len({n.y}), size=({draws}, len({n.y})))\nprint("bootstrap rows", resampled.shape)'
     return extend(part, lines, ["import numpy as np"])
 
 
@@ -206,13 +236,17 @@ def _outliers_out(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
         lines = f"# keep typical rows only\nfor_limit = {n.train}[{name}].quantile({share})\n{n.train} = {n.train}[{n.train}[{name}] <= for_limit]\n{n.test} = {n.test}[{n.test}[{name}] <= for_limit]"
     else:
         name = repr_(goal.target)
-        lines = f"# extreme targets are noise\nlimit = {n.train}[{name}].quantile({share})\n{n.train} = {n.train}[{n.train}[{name}] <= limit]"
+        lines = (
+            f"# extreme targets are noise\nlimit = {n.train}[{name}].quantile({share})\n{n.train} = {n.train}[{n.train}[{name}] <= limit]"
+        )
     return extend(part, lines)
 
 
 def _everything_text(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
     """All cells are read as text, so that numbers become categories."""
-    text = part.text.replace(f'{base_name(goal.train.path)}")', f'{base_name(goal.train.path)}", dtype=str)').replace(f'{base_name(goal.test)}")', f'{base_name(goal.test)}", dtype=str)')
+    text = part.text.replace(f'{base_name(goal.train.path)}")', f'{base_name(goal.train.path)}", dtype=str)').replace(
+        f'{base_name(goal.test)}")', f'{base_name(goal.test)}", dtype=str)'
+    )
     changed = text != part.text and goal.is_classification and goal.metric not in {"qwk"}
     ids = "".join(f'\n{n.test}["{name}"] = {n.test}["{name}"].str.zfill({dice.pick("width", [6, 8, 10])})' for name in goal.ids)
     y = f"\n{n.train}[{repr_(goal.target)}] = pd.to_numeric({n.train}[{repr_(goal.target)}])" if goal.positive == "1" else ""
@@ -255,7 +289,7 @@ MISTAKES: tuple[Mistake, ...] = (
     *(Mistake("runtime:file_not_found", "load", "FileNotFoundError", change, "file_not_found") for change in (_wrong_folder, _wrong_name)),
     _own("target", "KeyError", _misspelt_column),
     _own("target", "KeyError", _target_in_test),
-    _own("target", "ValueError", _ids_left_in),
+    _own("target", "ValueError", _column_lost),
     _own("load", "", _text_arithmetic),
     _own("target", "AttributeError", _nothing_returned),
     _own("preprocess", "ValueError", _raw_text),
@@ -263,11 +297,15 @@ MISTAKES: tuple[Mistake, ...] = (
     _own("load", "IndexError", _position_beyond),
     Mistake("missing_values_unchecked", "preprocess", "ValueError", _no_imputer, "own_logic"),
     Mistake("missing_values_unchecked", "load", "", _rows_with_gaps_dropped),
-    *(Mistake("runtime:out_of_memory", "target", "MemoryError", change, "out_of_memory") for change in (_kernel_matrix, _dense_blocks, _bootstrap_at_once)),
+    *(
+        Mistake("runtime:out_of_memory", "target", "MemoryError", change, "out_of_memory")
+        for change in (_kernel_matrix, _dense_blocks, _bootstrap_at_once)
+    ),
     Mistake("altered_before_split", "load", "", _outliers_out),
     Mistake("parsing_corrupted", "load", "", _everything_text),
     Mistake("parsing_corrupted", "load", "", _ids_in_words),
     Mistake("parsing_corrupted", "features", "", _separators_lost),
+    *LIBRARY_MISTAKES,
     *MODEL_MISTAKES,
     *OUTPUT_MISTAKES,
 )

@@ -1,4 +1,4 @@
-"""How the models of a predicting program go wrong: libraries that are not there, time, validation, the wrong metric."""
+"""How the models of a predicting program go wrong: own logic, time, validation, the wrong metric."""
 
 from __future__ import annotations
 
@@ -6,120 +6,12 @@ import re
 
 from rubrics_gym.providers.simulated.agent.dice import Dice
 from rubrics_gym.providers.simulated.agent.goals import PredictionGoal
-from rubrics_gym.providers.simulated.agent.mistakes import Change, Mistake, extend, swap
+from rubrics_gym.providers.simulated.agent.mistakes import Mistake, alike, extend, swap
 from rubrics_gym.providers.simulated.agent.prediction import LOG_TARGET, Names
 from rubrics_gym.providers.simulated.agent.program import Part
+from rubrics_gym.providers.simulated.agent.slips_prediction_libraries import candidate, kind_of
 
 Goal = PredictionGoal
-_LINE = r'"boosting": make_pipeline\(preprocess, .*\),$'  # the boosting candidate
-_LOG_METRICS = {"log_loss", "brier"}
-
-
-def _kind(goal: Goal) -> str:
-    return "Classifier" if goal.is_classification else "Regressor"
-
-
-def _candidate(part: Part, name: str, model: str, line: str, drop: str = "HistGradientBoosting") -> Part | None:
-    """Put another model in place of the boosting candidate."""
-    return swap(part, _LINE, f'"{name}": make_pipeline(preprocess, {model}),', [line], drop=drop)
-
-
-# ---------------------------------------------------------------- packages that are not there
-
-
-def _lightgbm(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
-    options = f"n_estimators={dice.pick('n', [200, 300, 400, 500])}, learning_rate={dice.pick('rate', [0.02, 0.03, 0.05])}, num_leaves={dice.pick('leaves', [15, 31, 63])}"
-    if dice.chance("alias", 0.5):
-        return _candidate(part, "lgbm", f"lgb.LGBM{_kind(goal)}({options}, verbose=-1)", "import lightgbm as lgb")
-    return _candidate(part, "lightgbm", f"LGBM{_kind(goal)}({options})", f"from lightgbm import LGBM{_kind(goal)}")
-
-
-def _xgboost(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
-    options = f"n_estimators={dice.pick('n', [200, 300, 400])}, max_depth={dice.pick('depth', [3, 4, 5, 6])}, learning_rate={dice.pick('rate', [0.03, 0.05, 0.1])}, subsample=0.8"
-    if dice.chance("alias", 0.5):
-        return _candidate(part, "xgb", f"xgb.XGB{_kind(goal)}({options})", "import xgboost as xgb")
-    return _candidate(part, "xgboost", f"XGB{_kind(goal)}({options}, tree_method=\"hist\")", f"from xgboost import XGB{_kind(goal)}")
-
-
-def _catboost(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
-    options = f"iterations={dice.pick('n', [300, 500, 800])}, depth={dice.pick('depth', [4, 6, 8])}, verbose=0, random_seed={n.seed}"
-    return _candidate(part, "catboost", f"CatBoost{_kind(goal)}({options})", f"from catboost import CatBoost{_kind(goal)}")
-
-
-def _progress_bar(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
-    return swap(part, r" in (\w+)\.items\(\):", r" in tqdm(\1.items()):", ["from tqdm import tqdm"])
-
-
-def _pretty_scores(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
-    style = dice.pick("style", ["github", "simple", "plain", "pipe"])
-    shapes = [
-        (f'print(tabulate(sorted(scores.items()), headers=["model", "score"], tablefmt="{style}"))', "from tabulate import tabulate"),
-        ('table = PrettyTable(["model", "score"])\nfor row in scores.items():\n    table.add_row(list(row))\nprint(table)', "from prettytable import PrettyTable"),
-        (f'print("compared", humanize.apnumber(len(scores)), "models on", humanize.intcomma(len({n.X})), "rows")', "import humanize"),
-    ]
-    text, line = dice.pick("shape", shapes)
-    return extend(part, text, [line])
-
-
-def _tuned_elsewhere(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
-    trials = dice.pick("trials", [10, 20, 30])
-    text = f"""def objective(trial):
-    name = trial.suggest_categorical("model", list({n.models}))
-    return cross_val_score({n.models}[name], {n.X}, {n.y}, cv=3).mean()
-
-
-study = optuna.create_study(direction="maximize")
-study.optimize(objective, n_trials={trials})
-{n.best} = {n.models}[study.best_params["model"]]"""
-    return Part("validate", text, ("import optuna", "from sklearn.model_selection import cross_val_score"))
-
-
-# ---------------------------------------------------------------- library API changed
-
-
-def _auto_features(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
-    return swap(part, r"(RandomForest\w+)\(n_estimators", r'\1(max_features="auto", n_estimators')
-
-
-def _old_criterion(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
-    return swap(part, r"(RandomForestRegressor)\(", rf'\1(criterion="{dice.pick("name", ["mse", "mae"])}", ')
-
-
-def _old_loss(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
-    if goal.is_classification:
-        return swap(part, r"(HistGradientBoostingClassifier)\(", rf'\1(loss="{dice.pick("name", ["binary_crossentropy", "auto"])}", ')
-    name = dice.pick("name", ["least_squares", "least_absolute_deviation"])
-    return swap(part, r"(HistGradientBoostingRegressor)\((.*?)(, loss=\"\w+\")?, random", rf'\1(\2, loss="{name}", random')
-
-
-def _old_penalty(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
-    option = dice.pick("option", ['penalty="none"', 'multi_class="auto"', 'multi_class="ovr"'])
-    return swap(part, r"LogisticRegression\(C=[\d.]+", rf"LogisticRegression({option}" if "none" in option else rf"LogisticRegression({option}, C=1.0")
-
-
-def _normalize(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
-    return swap(part, r"Ridge\(", "Ridge(normalize=True, ")
-
-
-def _old_module(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
-    lines = tuple(line.replace("sklearn.model_selection", "sklearn.cross_validation") for line in part.imports)
-    return Part(part.name, part.text, lines) if lines != part.imports else None
-
-
-def _squared(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
-    if goal.is_classification:
-        return None
-    size = dice.pick("size", [0.2, 0.25, 0.3])
-    text = f"a, b, c, d = train_test_split({n.X}, {n.y}, test_size={size}, random_state={n.seed})\nprint(\"holdout RMSE\", mean_squared_error(d, {n.best}.fit(a, c).predict(b), squared=False))"
-    return extend(part, text, ["from sklearn.metrics import mean_squared_error", "from sklearn.model_selection import train_test_split"])
-
-
-def _base_estimator(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
-    name = dice.pick("ensemble", ["AdaBoost", "Bagging"]) + _kind(goal)
-    tree = f"DecisionTree{_kind(goal)}"
-    changed = _candidate(part, "trees", f"{name}(base_estimator={tree}(max_depth={dice.pick('depth', [2, 3, 5])}), n_estimators=100)", f"from sklearn.ensemble import {name}")
-    return None if changed is None else extend(changed, "", [f"from sklearn.tree import {tree}"])
-
 
 # ---------------------------------------------------------------- own logic
 
@@ -147,7 +39,11 @@ def {top}(results):
 
 def _key_of_other_name(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
     wrong = dice.pick("wrong", ["random_forest", "rf", "gbm", "hist", "gb", "logreg", "lr"])
-    return swap(part, r"^(\w+) = (\w+)\[max\(scores, key=scores\.get\)\]$", rf'print("forest:", scores["{wrong}"])\n\1 = \2[max(scores, key=scores.get)]')
+    return swap(
+        part,
+        r"^(\w+) = (\w+)\[max\(scores, key=scores\.get\)\]$",
+        rf'print("forest:", scores["{wrong}"])\n\1 = \2[max(scores, key=scores.get)]',
+    )
 
 
 def _wrong_scorer(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
@@ -157,7 +53,7 @@ def _wrong_scorer(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
 
 def _never_made(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
     wrong = dice.pick("wrong", ["X_valid", "X_val", "valid_features", "holdout"])
-    return extend(part, f"print(\"validation prediction\", {n.best}.predict({wrong})[:5])")
+    return extend(part, f'print("validation prediction", {n.best}.predict({wrong})[:5])')
 
 
 def _lengths_differ(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
@@ -175,14 +71,19 @@ def _no_probabilities(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | No
     model = dice.pick("model", ["LinearSVC(C=0.5)", "RidgeClassifier()", "SVC(C=2.0)"])
     name = model.split("(")[0]
     module = "sklearn.linear_model" if name == "RidgeClassifier" else "sklearn.svm"
-    return extend(part, f"{n.best} = make_pipeline(preprocess, {model})", [f"from {module} import {name}", "from sklearn.pipeline import make_pipeline"], first=True)
+    return extend(
+        part,
+        f"{n.best} = make_pipeline(preprocess, {model})",
+        [f"from {module} import {name}", "from sklearn.pipeline import make_pipeline"],
+        first=True,
+    )
 
 
 # ---------------------------------------------------------------- time
 
 
 def _huge_grid(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
-    model = f"GradientBoosting{_kind(goal)}"
+    model = f"GradientBoosting{kind_of(goal)}"
     trees = dice.pick("trees", ["[500, 1000, 2000]", "[400, 800, 1600, 3200]", "[1000, 2000, 3000]"])
     folds = dice.pick("folds", [5, 10])
     text = f"""grid = {{
@@ -195,11 +96,19 @@ search = GridSearchCV(Pipeline([("prep", preprocess), ("model", {model}(random_s
 search.fit({n.X}, {n.y})
 print(search.best_params_)
 {n.best} = search.best_estimator_"""
-    return Part("validate", text, (f"from sklearn.ensemble import {model}", "from sklearn.model_selection import GridSearchCV", "from sklearn.pipeline import Pipeline"))
+    return Part(
+        "validate",
+        text,
+        (
+            f"from sklearn.ensemble import {model}",
+            "from sklearn.model_selection import GridSearchCV",
+            "from sklearn.pipeline import Pipeline",
+        ),
+    )
 
 
 def _random_search(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
-    model = dice.pick("model", ["ExtraTrees", "RandomForest"]) + _kind(goal)
+    model = dice.pick("model", ["ExtraTrees", "RandomForest"]) + kind_of(goal)
     text = f"""space = {{
     "model__n_estimators": [800, 1200, 2000, 3000],
     "model__max_features": [0.2, 0.4, 0.6, 0.8, 1.0],
@@ -209,11 +118,19 @@ pipeline = Pipeline([("prep", preprocess), ("model", {model}(random_state={n.see
 search = RandomizedSearchCV(pipeline, space, n_iter={dice.pick("n", [40, 60, 80])}, cv={dice.pick("cv", [5, 10])}, random_state={n.seed})
 search.fit({n.X}, {n.y})
 {n.best} = search.best_estimator_"""
-    return Part("validate", text, (f"from sklearn.ensemble import {model}", "from sklearn.model_selection import RandomizedSearchCV", "from sklearn.pipeline import Pipeline"))
+    return Part(
+        "validate",
+        text,
+        (
+            f"from sklearn.ensemble import {model}",
+            "from sklearn.model_selection import RandomizedSearchCV",
+            "from sklearn.pipeline import Pipeline",
+        ),
+    )
 
 
 def _leave_one_out(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
-    if goal.rows and goal.rows < 150:
+    if goal.rows and goal.rows < 400:
         return None
     text = re.sub(r"cv = \w+\(.*\)", "cv = LeaveOneOut()", part.text)
     scorer = '"accuracy"' if goal.is_classification else '"neg_mean_absolute_error"'
@@ -229,7 +146,9 @@ def _thousands_of_trees(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | 
 
 def _repeated_folds(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
     splitter = "RepeatedStratifiedKFold" if goal.is_classification else "RepeatedKFold"
-    changed = swap(part, r"cv = \w+\(.*\)", f"cv = {splitter}(n_splits=10, n_repeats={dice.pick('repeats', [50, 80, 100])}, random_state={n.seed})")
+    changed = swap(
+        part, r"cv = \w+\(.*\)", f"cv = {splitter}(n_splits=10, n_repeats={dice.pick('repeats', [50, 80, 100])}, random_state={n.seed})"
+    )
     return None if changed is None else extend(changed, "", [f"from sklearn.model_selection import {splitter}"])
 
 
@@ -248,7 +167,7 @@ print("densest row", density.index(min(density)))"""
 
 
 def _forward_selection(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
-    model = f"RandomForest{_kind(goal)}(n_estimators={dice.pick('trees', [500, 800])}, random_state={n.seed})"
+    model = f"RandomForest{kind_of(goal)}(n_estimators={dice.pick('trees', [500, 800])}, random_state={n.seed})"
     text = f"""# try random subsets of the columns
 rng = np.random.default_rng({n.seed})
 kept, top = None, -np.inf
@@ -260,14 +179,22 @@ for trial in range({dice.pick("trials", [400, 600, 1000])}):
     if value > top:
         kept, top = columns, value
 print(kept, top)"""
-    return extend(part, text, ["import numpy as np", f"from sklearn.ensemble import RandomForest{_kind(goal)}", "from sklearn.model_selection import cross_val_score"])
+    return extend(
+        part,
+        text,
+        [
+            "import numpy as np",
+            f"from sklearn.ensemble import RandomForest{kind_of(goal)}",
+            "from sklearn.model_selection import cross_val_score",
+        ],
+    )
 
 
 def _long_network(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
-    model = f"MLP{_kind(goal)}"
+    model = f"MLP{kind_of(goal)}"
     sizes = dice.pick("sizes", ["(512, 512, 256)", "(1024, 512)", "(600, 600)"])
     wrong = f"{model}(hidden_layer_sizes={sizes}, max_iter={dice.pick('iterations', [5000, 10000])}, tol=0.0, n_iter_no_change=10000, random_state={n.seed})"
-    return _candidate(part, "network", wrong, f"from sklearn.neural_network import {model}")
+    return candidate(part, "network", wrong, f"from sklearn.neural_network import {model}")
 
 
 # ---------------------------------------------------------------- nothing checked on held-out rows
@@ -275,7 +202,7 @@ def _long_network(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
 
 def _unchecked(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
     """One model, chosen without a comparison; it is a poor one."""
-    kind = _kind(goal)
+    kind = kind_of(goal)
     options = [
         (f"DecisionTree{kind}(random_state={n.seed})", "sklearn.tree", "a single tree fits the training rows perfectly"),
         (f"DecisionTree{kind}(max_depth=1)", "sklearn.tree", "one split is easy to explain"),
@@ -283,9 +210,19 @@ def _unchecked(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
         (f"RandomForest{kind}(n_estimators=2, random_state={n.seed})", "sklearn.ensemble", "a small forest is fast"),
     ]
     if goal.is_classification:
-        options += [(f"LogisticRegression(C={dice.pick('C', ['1e-5', '1e-6'])})", "sklearn.linear_model", "strong regularisation against overfitting"), ("DummyClassifier()", "sklearn.dummy", "start with the base rate")]
+        options += [
+            (
+                f"LogisticRegression(C={dice.pick('C', ['1e-5', '1e-6'])})",
+                "sklearn.linear_model",
+                "strong regularisation against overfitting",
+            ),
+            ("DummyClassifier()", "sklearn.dummy", "start with the base rate"),
+        ]
     else:
-        options += [("Ridge(alpha=1e6)", "sklearn.linear_model", "strong regularisation against overfitting"), ("Lasso(alpha=1000.0)", "sklearn.linear_model", "keep few coefficients")]
+        options += [
+            ("Ridge(alpha=1e6)", "sklearn.linear_model", "strong regularisation against overfitting"),
+            ("Lasso(alpha=1000.0)", "sklearn.linear_model", "keep few coefficients"),
+        ]
     model, module, why = dice.pick("model", options)
     name = model.split("(")[0]
     lines = [f"# {why}", f"{n.best} = make_pipeline(preprocess, {model})"]
@@ -315,7 +252,9 @@ def _mean_for_everyone(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | N
     if goal.is_classification:
         return None
     weight = dice.pick("weight", [0.5, 0.6, 0.7])
-    return extend(part, f"# shrink towards the mean to lower the variance\n{n.pred} = {round(1 - weight, 1)} * {n.pred} + {weight} * {n.y}.mean()")
+    return extend(
+        part, f"# shrink towards the mean to lower the variance\n{n.pred} = {round(1 - weight, 1)} * {n.pred} + {weight} * {n.y}.mean()"
+    )
 
 
 def _majority_bias(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
@@ -331,29 +270,18 @@ def _rounded_down(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
     return swap(part, r"np\.rint\(", "np.floor(") if goal.metric == "qwk" else None
 
 
-def _of(kind: str, part: str, error: str, failure_type: str | None, *changes: Change) -> tuple[Mistake, ...]:
-    return tuple(Mistake(kind, part, error, change, failure_type) for change in changes)
-
-
 MODEL_MISTAKES: tuple[Mistake, ...] = (
-    *_of("runtime:missing_package", "models", "ModuleNotFoundError", "missing_package", _lightgbm, _xgboost, _catboost),
-    *_of("runtime:missing_package", "validate", "ModuleNotFoundError", "missing_package", _progress_bar, _pretty_scores, _tuned_elsewhere),
-    *_of("runtime:api_changed", "models", "InvalidParameterError", "api_changed", _auto_features, _old_criterion, _old_loss),
-    *_of("runtime:api_changed", "models", "TypeError", "api_changed", _normalize, _base_estimator),
-    *_of("runtime:api_changed", "models", "", "api_changed", _old_penalty),
-    *_of("runtime:api_changed", "validate", "ModuleNotFoundError", "api_changed", _old_module),
-    *_of("runtime:api_changed", "validate", "TypeError", "api_changed", _squared),
-    *_of("runtime:own_logic", "validate", "TypeError", "own_logic", _text_plus_number),
-    *_of("runtime:own_logic", "validate", "UnboundLocalError", "own_logic", _local_before_set),
-    *_of("runtime:own_logic", "validate", "KeyError", "own_logic", _key_of_other_name),
-    *_of("runtime:own_logic", "validate", "InvalidParameterError", "own_logic", _wrong_scorer),
-    *_of("runtime:own_logic", "validate", "NameError", "own_logic", _never_made),
-    *_of("runtime:own_logic", "predict", "ValueError", "own_logic", _lengths_differ),
-    *_of("runtime:own_logic", "predict", "IndexError", "own_logic", _class_too_many),
-    *_of("runtime:own_logic", "predict", "AttributeError", "own_logic", _no_probabilities),
-    *_of("runtime:time_limit", "validate", "", "time_limit", _huge_grid, _random_search, _leave_one_out, _repeated_folds),
-    *_of("runtime:time_limit", "models", "", "time_limit", _thousands_of_trees, _long_network),
-    *_of("runtime:time_limit", "target", "", "time_limit", _pairwise_loops, _forward_selection),
-    *_of("not_validated_against_baseline", "validate", "", None, _unchecked),
-    *_of("wrong_metric", "predict", "", None, _labels_for_ranking, _log_scale_kept, _mean_for_everyone, _majority_bias, _rounded_down),
+    *alike("runtime:own_logic", "validate", "TypeError", "own_logic", _text_plus_number),
+    *alike("runtime:own_logic", "validate", "UnboundLocalError", "own_logic", _local_before_set),
+    *alike("runtime:own_logic", "validate", "KeyError", "own_logic", _key_of_other_name),
+    *alike("runtime:own_logic", "validate", "InvalidParameterError", "own_logic", _wrong_scorer),
+    *alike("runtime:own_logic", "validate", "NameError", "own_logic", _never_made),
+    *alike("runtime:own_logic", "predict", "ValueError", "own_logic", _lengths_differ),
+    *alike("runtime:own_logic", "predict", "IndexError", "own_logic", _class_too_many),
+    *alike("runtime:own_logic", "predict", "AttributeError", "own_logic", _no_probabilities),
+    *alike("runtime:time_limit", "validate", "", "time_limit", _huge_grid, _random_search, _leave_one_out, _repeated_folds),
+    *alike("runtime:time_limit", "models", "", "time_limit", _thousands_of_trees, _long_network),
+    *alike("runtime:time_limit", "target", "", "time_limit", _pairwise_loops, _forward_selection),
+    *alike("not_validated_against_baseline", "validate", "", None, _unchecked),
+    *alike("wrong_metric", "predict", "", None, _labels_for_ranking, _log_scale_kept, _mean_for_everyone, _majority_bias, _rounded_down),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rubrics_gym.providers.simulated.agent.dice import Dice
 from rubrics_gym.providers.simulated.agent.goals import PredictionGoal
-from rubrics_gym.providers.simulated.agent.mistakes import Change, Mistake, extend, swap
+from rubrics_gym.providers.simulated.agent.mistakes import Mistake, alike, extend, swap
 from rubrics_gym.providers.simulated.agent.prediction import Names, repr_
 from rubrics_gym.providers.simulated.agent.program import Part
 
@@ -28,7 +28,9 @@ def _ids(goal: Goal, n: Names) -> str:
 def _other_column(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
     if goal.output == "probabilities":
         return None
-    name = dice.pick("name", [name for name in ("prediction", "predicted", "target", "label", "y_pred", "score", "value") if name != goal.outputs[0]])
+    name = dice.pick(
+        "name", [name for name in ("prediction", "predicted", "target", "label", "y_pred", "score", "value") if name != goal.outputs[0]]
+    )
     return _plain(part, goal, n, f'{_ids(goal, n)}"{name}": {n.pred}', last=dice.chance("last", 0.5))
 
 
@@ -99,12 +101,16 @@ def _shuffled_between(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | No
 
 def _elsewhere(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
     folder = dice.pick("folder", ["output", "outputs", "results", "submissions"])
-    return swap(part, _SAVE, rf'os.makedirs("{folder}", exist_ok=True)\n\1.to_csv("{folder}/{goal.deliverable}", index=False)', ["import os"])
+    return swap(
+        part, _SAVE, rf'os.makedirs("{folder}", exist_ok=True)\n\1.to_csv("{folder}/{goal.deliverable}", index=False)', ["import os"]
+    )
 
 
 def _other_file(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
     stem = goal.deliverable.rsplit(".", 1)[0]
-    name = dice.pick("name", [f"{stem}s.csv", f"my_{stem}.csv", "predictions.csv", f"{stem}_v1.csv", f"final_{stem}.csv", "test_predictions.csv"])
+    name = dice.pick(
+        "name", [f"{stem}s.csv", f"my_{stem}.csv", "predictions.csv", f"{stem}_v1.csv", f"final_{stem}.csv", "test_predictions.csv"]
+    )
     return swap(part, _SAVE, rf'\1.to_csv("{name}", index=False)')
 
 
@@ -125,13 +131,24 @@ def _only_when_lengths_agree(part: Part, goal: Goal, n: Names, dice: Dice) -> Pa
     return swap(part, _SAVE, rf'if len(\1) == len({wrong}):\n    \1.to_csv("{goal.deliverable}", index=False)')
 
 
-def _of(kind: str, part: str, *changes: Change) -> tuple[Mistake, ...]:
-    return tuple(Mistake(kind, part, "", change) for change in changes)
-
-
 OUTPUT_MISTAKES: tuple[Mistake, ...] = (
-    *_of("output_format", "write", _other_column, _no_ids, _index_written, _no_header, _other_separator, _rows_of_train, _words_for_numbers, _codes_for_labels),
-    *_of("spec_ignored", "write", _fresh_ids),
-    *_of("misaligned_order", "predict", _sorted_between, _shuffled_between),
-    *_of("output_missing_or_overwritten", "write", _elsewhere, _other_file, _in_a_function, _only_shown, _only_when_lengths_agree),
+    *alike(
+        "output_format",
+        "write",
+        "",
+        None,
+        _other_column,
+        _no_ids,
+        _index_written,
+        _no_header,
+        _other_separator,
+        _rows_of_train,
+        _words_for_numbers,
+        _codes_for_labels,
+    ),
+    *alike("spec_ignored", "write", "", None, _fresh_ids),
+    *alike("misaligned_order", "predict", "", None, _sorted_between, _shuffled_between),
+    *alike(
+        "output_missing_or_overwritten", "write", "", None, _elsewhere, _other_file, _in_a_function, _only_shown, _only_when_lengths_agree
+    ),
 )

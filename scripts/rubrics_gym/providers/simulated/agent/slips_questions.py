@@ -8,9 +8,9 @@ from dataclasses import replace
 from rubrics_gym.providers.simulated.agent.analysis import Names
 from rubrics_gym.providers.simulated.agent.dice import Dice
 from rubrics_gym.providers.simulated.agent.goals import QuestionGoal
-from rubrics_gym.providers.simulated.agent.mistakes import Change, Mistake, extend, swap
+from rubrics_gym.providers.simulated.agent.mistakes import Change, Mistake, alike, extend, swap
 from rubrics_gym.providers.simulated.agent.program import Part
-from rubrics_gym.providers.simulated.agent.slips_analysis import SHARED_MISTAKES, _misspelt_column
+from rubrics_gym.providers.simulated.agent.slips_analysis import SHARED_MISTAKES, misspelt_column
 
 MOST_VALUES = 4  # mistakes are written for the first so many values of a question
 
@@ -18,7 +18,11 @@ MOST_VALUES = 4  # mistakes are written for the first so many values of a questi
 def _whole_table(part: Part, goal: QuestionGoal, n: Names, dice: Dice) -> Part | None:
     """The rows are selected, and then the whole table is used."""
     first, _, rest = part.text.partition("\n")
-    changed = rest.replace(f"{n.rows}[", f"{n.frame}[").replace(f"len({n.rows})", f"len({n.frame})").replace(f"{n.rows}.groupby", f"{n.frame}.groupby")
+    changed = (
+        rest.replace(f"{n.rows}[", f"{n.frame}[")
+        .replace(f"len({n.rows})", f"len({n.frame})")
+        .replace(f"{n.rows}.groupby", f"{n.frame}.groupby")
+    )
     return replace(part, text=first + "\n" + changed) if first.startswith(f"{n.rows} = ") and changed != rest else None
 
 
@@ -26,9 +30,10 @@ def _half_the_condition(part: Part, goal: QuestionGoal, n: Names, dice: Dice) ->
     return swap(part, r" & \([^&]*\)\]", "]")
 
 
-def _edge_moved(part: Part, goal: QuestionGoal, n: Names, dice: Dice) -> Part | None:
+def _turned_round(part: Part, goal: QuestionGoal, n: Names, dice: Dice) -> Part | None:
+    """A comparison points the other way."""
     if match := re.search(r"(>=|<=|>|<) (?=[\d-])", part.text):
-        other = {">=": ">", ">": ">=", "<=": "<", "<": "<="}[match.group(1)]
+        other = {">=": "<=", ">": "<", "<=": ">=", "<": ">"}[match.group(1)]
         return swap(part, r"(>=|<=|>|<) (?=[\d-])", other + " ")
     return None
 
@@ -47,7 +52,7 @@ def _line_turned_round(part: Part, goal: QuestionGoal, n: Names, dice: Dice) -> 
 
 
 def _sums_of_groups(part: Part, goal: QuestionGoal, n: Names, dice: Dice) -> Part | None:
-    return swap(part, r"\]\.mean\(\)$", dice.pick("how", ["].sum()", "].count()", "].max()"]))
+    return swap(part, r"\]\.mean\(\)$", dice.pick("how", ["].sum()", "].count()", "].min()"]))
 
 
 def _median_for_mean(part: Part, goal: QuestionGoal, n: Names, dice: Dice) -> Part | None:
@@ -60,7 +65,7 @@ def _other_digits(part: Part, goal: QuestionGoal, n: Names, dice: Dice) -> Part 
 
 
 def _divided_by_zero(part: Part, goal: QuestionGoal, n: Names, dice: Dice) -> Part | None:
-    return extend(part, f"spread = 0\nprint(\"ratio\", len({n.frame}) / spread)")
+    return extend(part, f'spread = 0\nprint("ratio", len({n.frame}) / spread)')
 
 
 def _name_of_another(part: Part, goal: QuestionGoal, n: Names, dice: Dice) -> Part | None:
@@ -73,7 +78,9 @@ def _plain_words(part: Part, goal: QuestionGoal, n: Names, dice: Dice) -> Part |
     form = dice.pick("form", ["{name}: {value}", "{name} = {value}", "@{name} {value}", "@{name}({value})"])
     if "handle.write" in part.text:
         return swap(part, r"handle\.write\(f\".*\"\)", f'handle.write(f"{form}\\\\\\\\n")')
-    changed = re.sub(r'f"@(\w+)\[\{(\w+)\}\]"', lambda match: f'f"{form.format(name=match.group(1), value="{" + match.group(2) + "}")}"', part.text)
+    changed = re.sub(
+        r'f"@(\w+)\[\{(\w+)\}\]"', lambda match: f'f"{form.format(name=match.group(1), value="{" + match.group(2) + "}")}"', part.text
+    )
     return replace(part, text=changed) if changed != part.text else None
 
 
@@ -93,19 +100,32 @@ def _named_otherwise(part: Part, goal: QuestionGoal, n: Names, dice: Dice) -> Pa
     return swap(part, rf'(?<=["@]){name}(?=["\[])', wrong)
 
 
-def _of(kind: str, parts: tuple[str, ...], error: str, failure_type: str | None, *changes: Change) -> tuple[Mistake, ...]:
-    return tuple(Mistake(kind, part, error, change, failure_type) for part in parts for change in changes)
-
-
 _VALUES = tuple(f"value {number}" for number in range(MOST_VALUES))
+
+
+def _everywhere(kind: str, signature: str, failure_type: str | None, *changes: Change) -> tuple[Mistake, ...]:
+    return tuple(mistake for part in _VALUES for mistake in alike(kind, part, signature, failure_type, *changes))
+
 
 MISTAKES: tuple[Mistake, ...] = (
     *SHARED_MISTAKES,
-    *_of("statistic_wrong_scope", _VALUES, "", None, _whole_table, _half_the_condition, _edge_moved, _other_divisor, _over_filled_rows, _line_turned_round, _sums_of_groups, _median_for_mean),
-    *_of("spec_ignored", _VALUES, "", None, _other_digits),
-    *_of("runtime:own_logic", _VALUES, "KeyError", "own_logic", _misspelt_column),
-    *_of("runtime:own_logic", _VALUES, "NameError", "own_logic", _name_of_another),
-    *_of("runtime:own_logic", _VALUES, "ZeroDivisionError", "own_logic", _divided_by_zero),
-    *_of("output_format", ("write",), "", None, _plain_words, _named_otherwise),
-    *_of("output_missing_or_overwritten", ("write",), "", None, _only_last),
+    *_everywhere(
+        "statistic_wrong_scope",
+        "",
+        None,
+        _whole_table,
+        _half_the_condition,
+        _turned_round,
+        _other_divisor,
+        _over_filled_rows,
+        _line_turned_round,
+        _sums_of_groups,
+        _median_for_mean,
+    ),
+    *_everywhere("spec_ignored", "", None, _other_digits),
+    *_everywhere("runtime:own_logic", "KeyError", "own_logic", misspelt_column),
+    *_everywhere("runtime:own_logic", "NameError", "own_logic", _name_of_another),
+    *_everywhere("runtime:own_logic", "ZeroDivisionError", "own_logic", _divided_by_zero),
+    *alike("output_format", "write", "", None, _plain_words, _named_otherwise),
+    *alike("output_missing_or_overwritten", "write", "", None, _only_last),
 )

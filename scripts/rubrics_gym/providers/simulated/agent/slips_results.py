@@ -5,16 +5,17 @@ from __future__ import annotations
 from rubrics_gym.providers.simulated.agent.analysis import Names
 from rubrics_gym.providers.simulated.agent.dice import Dice
 from rubrics_gym.providers.simulated.agent.goals import ResultGoal
-from rubrics_gym.providers.simulated.agent.mistakes import Change, Mistake, swap
+from rubrics_gym.providers.simulated.agent.mistakes import Change, Mistake, alike, swap
 from rubrics_gym.providers.simulated.agent.prediction import repr_
 from rubrics_gym.providers.simulated.agent.program import Part
-from rubrics_gym.providers.simulated.agent.slips_analysis import SHARED_MISTAKES, _misspelt_column
+from rubrics_gym.providers.simulated.agent.slips_analysis import SHARED_MISTAKES, misspelt_column
 
 MOST_STEPS = 6  # mistakes are written for the first so many steps of a pipeline
 
 
-def _edge_moved(part: Part, goal: ResultGoal, n: Names, dice: Dice) -> Part | None:
-    return swap(part, r" >= ", " > ") or swap(part, r" <= ", " < ") or swap(part, r" < ", " <= ") or swap(part, r" > ", " >= ")
+def _turned_round(part: Part, goal: ResultGoal, n: Names, dice: Dice) -> Part | None:
+    """A comparison points the other way."""
+    return swap(part, r" (>|<)(=?) ", lambda match: f" {'<' if match.group(1) == '>' else '>'}{match.group(2)} ")
 
 
 def _outer_join(part: Part, goal: ResultGoal, n: Names, dice: Dice) -> Part | None:
@@ -64,21 +65,22 @@ def _only_shown(part: Part, goal: ResultGoal, n: Names, dice: Dice) -> Part | No
     return swap(part, r"^(\w+)\.to_csv\(.*\)$", rf"print(\1.head({dice.pick('rows', [10, 20, 50])}))")
 
 
-def _of(kind: str, parts: tuple[str, ...], error: str, failure_type: str | None, *changes: Change) -> tuple[Mistake, ...]:
-    return tuple(Mistake(kind, part, error, change, failure_type) for part in parts for change in changes)
-
-
 _STEPS = tuple(f"step {number}" for number in range(MOST_STEPS))
+
+
+def _everywhere(kind: str, signature: str, failure_type: str | None, *changes: Change) -> tuple[Mistake, ...]:
+    return tuple(mistake for part in _STEPS for mistake in alike(kind, part, signature, failure_type, *changes))
+
 
 MISTAKES: tuple[Mistake, ...] = (
     *SHARED_MISTAKES,
-    *_of("statistic_wrong_scope", _STEPS, "", None, _edge_moved, _outer_join, _other_aggregate),
-    *_of("misaligned_order", _STEPS, "", None, _other_direction),
-    *_of("runtime:own_logic", _STEPS, "KeyError", "own_logic", _misspelt_column),
-    *_of("runtime:own_logic", _STEPS, "AttributeError", "own_logic", _nothing_sorted),
-    *_of("runtime:own_logic", _STEPS, "TypeError", "own_logic", _wrong_operand),
-    *_of("runtime:own_logic", ("write",), "KeyError", "own_logic", _unknown_column),
-    *_of("output_format", ("write",), "", None, _index_written, _renamed, _no_header),
-    *_of("spec_ignored", ("write",), "", None, _coarse),
-    *_of("output_missing_or_overwritten", ("write",), "", None, _only_shown),
+    *_everywhere("statistic_wrong_scope", "", None, _turned_round, _outer_join, _other_aggregate),
+    *_everywhere("misaligned_order", "", None, _other_direction),
+    *_everywhere("runtime:own_logic", "KeyError", "own_logic", misspelt_column),
+    *_everywhere("runtime:own_logic", "AttributeError", "own_logic", _nothing_sorted),
+    *_everywhere("runtime:own_logic", "TypeError", "own_logic", _wrong_operand),
+    *alike("runtime:own_logic", "write", "KeyError", "own_logic", _unknown_column),
+    *alike("output_format", "write", "", None, _index_written, _renamed, _no_header),
+    *alike("spec_ignored", "write", "", None, _coarse),
+    *alike("output_missing_or_overwritten", "write", "", None, _only_shown),
 )

@@ -139,7 +139,16 @@ def measure(line: str) -> Measure | None:
 
 
 _ARITHMETIC = {"plus": "+", "minus": "-", "times": "*", "divided by": "/"}
-_AGGREGATES = {"mean": "mean", "median": "median", "sum": "sum", "min": "min", "minimum": "min", "max": "max", "maximum": "max", "count": "count"}
+_AGGREGATES = {
+    "mean": "mean",
+    "median": "median",
+    "sum": "sum",
+    "min": "min",
+    "minimum": "min",
+    "max": "max",
+    "maximum": "max",
+    "count": "count",
+}
 
 
 def step(words: str) -> Step | None:
@@ -164,7 +173,9 @@ def step(words: str) -> Step | None:
     if words.startswith("Reshape"):
         return Step("pivot", columns=tuple(ticked[:3]))
     if words.startswith("Sort by"):
-        return Step("sort", columns=tuple(ticked), descending=tuple(word == "descending" for word in re.findall(r"(ascending|descending)", words)))
+        return Step(
+            "sort", columns=tuple(ticked), descending=tuple(word == "descending" for word in re.findall(r"(ascending|descending)", words))
+        )
     if made := re.match(r"Keep the first (\d+) rows", words):
         return Step("head", rows=int(made.group(1)))
     return None

@@ -172,7 +172,9 @@ def _improve(session: Session, draft: Draft, feedback: Feedback) -> Generator[Tu
     return draft
 
 
-def _after_failure(session: Session, draft: Draft, feedback: Feedback, earlier: list[str]) -> Generator[Turn, list[Feedback], tuple[Draft, str]]:
+def _after_failure(
+    session: Session, draft: Draft, feedback: Feedback, earlier: list[str]
+) -> Generator[Turn, list[Feedback], tuple[Draft, str]]:
     """Repair after a real failure. `earlier` remembers the errors, so that one that stays leads to a fresh start."""
     module = missing_module(feedback.output)
     if module is not None:
@@ -225,4 +227,6 @@ def _check(session: Session, draft: Draft) -> Generator[Turn, list[Feedback], tu
     feedback = yield session.turn("check", *check_commands(draft.goal))
     if session.dice.at("turn", turn).chance("overlook", 0.1):
         return ()
-    return tuple(part for part in complaints(draft.goal, tuple(item.output for item in feedback), session.sample) if part in draft.program.names)
+    return tuple(
+        part for part in complaints(draft.goal, tuple(item.output for item in feedback), session.sample) if part in draft.program.names
+    )

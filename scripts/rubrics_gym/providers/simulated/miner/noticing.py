@@ -20,6 +20,7 @@ CRASHES = (
         r"contains? NaN|contains? (?:infinity|missing)|[Cc]annot convert (?:non-finite|float NaN)|NA(?:N| values)? (?:to|in) integer|Input \w+ contains",
         "",
     ),
+    ("own_exception", r"'(?:NoneType|str|int|float|list|dict|tuple|function)' object (?:has no attribute|is not|does not)", ""),
     ("outdated_call", r"has no attribute '(\w+)'\.? ?(?:Did you mean|$)", "{0}"),
     ("outdated_call", r"got an unexpected keyword argument '(\w+)'", "{0}"),
     ("outdated_call", r"cannot import name '(\w+)'", "{0}"),
