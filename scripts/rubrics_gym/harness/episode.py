@@ -80,6 +80,8 @@ def run_episode(
         return episode.finish("sandbox_died", Outcome.SANDBOX_DIED)
     except DiskReserve:
         return episode.finish("disk_reserve", Outcome.DISK_RESERVE)
+    except ProviderError as error:  # of the judge, about more than one request: a loss, never feedback
+        return episode.finish(f"provider_error:{error.kind}", Outcome.PROVIDER_ERROR)
 
 
 @dataclass

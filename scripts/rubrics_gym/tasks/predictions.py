@@ -66,8 +66,11 @@ def sample_submission(spec: PredictionSpec, parts: Split) -> pd.DataFrame:
     return parts.test[[spec.id]].assign(**{spec.target: example})
 
 
-def statement(title: str, spec: PredictionSpec, table: TableSpec, parts: Split) -> str:
-    """The words that the agent sees."""
+COMPETITION = "This is a competition: gold, silver and bronze medals are won by the score."
+
+
+def statement(title: str, spec: PredictionSpec, table: TableSpec, parts: Split, competition: bool) -> str:
+    """The words that the agent sees. Those of a competition say that there are medals."""
     words, greater, prediction = METRICS[spec.metric]
     rule = RULES[prediction].format(labels=", ".join(f'"{label}"' if prediction == "label" else label for label in parts.labels))
     if prediction == "probability":
@@ -85,6 +88,7 @@ def statement(title: str, spec: PredictionSpec, table: TableSpec, parts: Split) 
             "## Evaluation",
             f"Submissions are evaluated by **{words}** between the predicted and the true `{spec.target}`; "
             f"{'higher' if greater else 'lower'} is better.",
+            *([COMPETITION] if competition else []),
             "",
             "## Submission format",
             f"For each `{spec.id}` in `data/test.csv`, write one line to `submission.csv`. The file has a header line and exactly the columns",

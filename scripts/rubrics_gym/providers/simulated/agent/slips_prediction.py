@@ -137,7 +137,7 @@ def _target_in_test(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None
 
 def _column_lost(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
     """A column is left out of the test rows only."""
-    name = dice.pick("column", [column.name for column in goal.features])
+    name = dice.pick("column", [column.name for column in goal.features if column.kind in {"number", "category"}])
     return swap(
         part,
         r"^\w+ = \w+\[\w+\.columns\]$",
@@ -227,13 +227,13 @@ def _bootstrap_at_once(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | N
 
 
 def _outliers_out(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
-    share = dice.pick("share", [0.5, 0.6, 0.7])
+    share = dice.pick("share", [0.85, 0.9, 0.95] if goal.is_classification else [0.5, 0.6, 0.7])
     numeric = [column.name for column in goal.features if column.kind == "number"]
     if goal.is_classification:
         if not numeric:
             return None
         name = repr_(dice.pick("column", numeric))
-        lines = f"# keep typical rows only\nfor_limit = {n.train}[{name}].quantile({share})\n{n.train} = {n.train}[{n.train}[{name}] <= for_limit]\n{n.test} = {n.test}[{n.test}[{name}] <= for_limit]"
+        lines = f"# keep typical rows only\nlimit = {n.train}[{name}].quantile({share})\n{n.train} = {n.train}[{n.train}[{name}] <= limit]\n{n.test} = {n.test}[{n.test}[{name}] <= limit]"
     else:
         name = repr_(goal.target)
         lines = (

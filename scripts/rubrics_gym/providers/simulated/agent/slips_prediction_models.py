@@ -207,7 +207,7 @@ def _unchecked(part: Part, goal: Goal, n: Names, dice: Dice) -> Part | None:
         (f"DecisionTree{kind}(random_state={n.seed})", "sklearn.tree", "a single tree fits the training rows perfectly"),
         (f"DecisionTree{kind}(max_depth=1)", "sklearn.tree", "one split is easy to explain"),
         (f"KNeighbors{kind}(n_neighbors=1)", "sklearn.neighbors", "the closest known row decides"),
-        (f"RandomForest{kind}(n_estimators=2, random_state={n.seed})", "sklearn.ensemble", "a small forest is fast"),
+        (f"KNeighbors{kind}(n_neighbors={(goal.rows or 200) // 2})", "sklearn.neighbors", "many neighbours make it stable"),
     ]
     if goal.is_classification:
         options += [
