@@ -18,6 +18,7 @@ TREE = ("Snakefile", "rules", "scripts", "config", "profiles", "resources")
 SMALL = {
     "extends": "config/config.yaml",
     "collections": {"pool": {"tasks": {"limit": 2}}},
+    "evaluation": {"split": "development"},
 }
 
 
@@ -27,9 +28,12 @@ class Workflow:
     def __init__(self, folder: Path):
         self.folder = folder
 
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "200"}
+
     def snakemake(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "200"}
-        return subprocess.run(["snakemake", *arguments], cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
+        return subprocess.run(["snakemake", *arguments], cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False)
 
     def dry_run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return self.snakemake("-n", "results/dashboard.html", *arguments)

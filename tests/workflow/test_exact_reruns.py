@@ -165,7 +165,7 @@ def test_reordered_keys_equal_overlays_and_numbers_as_text_plan_nothing(finished
     same = tmp_path / "same.yaml"
     same.write_text(yaml.safe_dump(turned, sort_keys=False))
     assert finished.planned("--configfile", str(same)) == {}
-    assert finished.planned(*CONFIG, "--config", "evaluation={repeats: 1, split: quick}", "seed=20261129") == {}
+    assert finished.planned(*CONFIG, "--config", "evaluation={repeats: 1, split: development}", "seed=20261129") == {}
     assert finished.planned(*CONFIG, "--config", 'evaluation={repeats: "1"}', 'statistics={draws: "4000"}') == {}
 
 
@@ -216,7 +216,7 @@ def test_an_edited_judge_does_not_plan_episodes_without_one(finished: Workflow, 
     path = clone.folder / "scripts" / "rubrics_gym" / "judge" / "judging.py"
     path.write_text(path.read_text() + "\n_ANOTHER_LINE = 1\n")
     plan = clone.planned(*CONFIG)
-    assert plan["run_episode"] == 4 * len(loading_split("quick"))  # task_only, scrambled, random, matched
+    assert plan["run_episode"] == 4 * len(loading_split("development"))  # task_only, scrambled, random, matched
 
 
 def loading_split(name: str) -> tuple[str, ...]:
