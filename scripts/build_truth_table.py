@@ -1,4 +1,4 @@
-"""Compare what the simulated agent planted with what the pipeline found. The only script that opens a plan."""
+"""Compare what the simulated agent planted with what the pipeline found. The only script that reads what a plan says."""
 
 from rubrics_gym.harness.recorder import read_trajectory
 from rubrics_gym.records.columns import read_columns

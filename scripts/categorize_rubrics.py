@@ -28,7 +28,7 @@ with job(snakemake, DescribeLibrary) as (settings, log):
         rubrics=len(rubrics),
         rejected=read_json(snakemake.input.rejected),
         unclassified=sum(rubric.category is None for rubric in rubrics),
-        simulated=settings.simulation is not None,
+        simulated=settings.simulated,
     )
     write_json_lines(snakemake.output.rubrics, rubrics)
     write_json(snakemake.output.manifest, manifest)

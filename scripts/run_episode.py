@@ -2,7 +2,7 @@
 
 from contextlib import ExitStack
 
-from rubrics_gym.harness.attempts import WorkPlace, agent_seed, record_attempt
+from rubrics_gym.harness.attempts import PLAN, WorkPlace, agent_seed, complete_plan, record_attempt
 from rubrics_gym.harness.episode import PROTOCOL, Attempt
 from rubrics_gym.models.prompts import load_prompt
 from rubrics_gym.providers.opening import open_client
@@ -42,9 +42,9 @@ with job(snakemake, RunEpisode) as (settings, log):
 
     def make(attempt):
         def plan(line):
-            append_json_line(attempt.folder / "plan.jsonl", line)
+            append_json_line(attempt.folder / PLAN, line)
 
-        (attempt.folder / "plan.jsonl").touch()
+        (attempt.folder / PLAN).touch()
         given = {"plan": plan} if settings.simulation else {}
         with ExitStack() as stack:
             place = stack.enter_context(WorkPlace(snakemake.input.public))
@@ -67,12 +67,13 @@ with job(snakemake, RunEpisode) as (settings, log):
             prompts = load_prompt(snakemake.input.prompt), load_prompt(snakemake.input.feedback)
             end = record_attempt(what, client, judge, settings.sandbox, place, attempt.folder, *prompts)
             log.info("ended: %s after %d steps", end.reason, end.steps)
+        complete_plan(attempt.folder, [other.folder for other in store.of_unit(unit) if other.name != attempt.name])
 
     key = work_key(settings, asked, PROTOCOL)
     attempt, made = obtain(store, unit, key, code, make)
     log.info("%s attempt %s", "made" if made else "served from the store:", attempt.name)
     deliver(attempt, {"trajectory.jsonl": snakemake.output.trajectory, "artifacts.tar.gz": snakemake.output.artifacts})
     if snakemake.output.get("plan"):
-        deliver(attempt, {"plan.jsonl": snakemake.output.plan})
+        deliver(attempt, {PLAN: snakemake.output.plan})
     copy_ledger(store_folder(), [unit, judge_unit], snakemake.output.requests)
     write_attempts(store, unit, snakemake.output.attempts)

@@ -267,6 +267,7 @@ def test_a_flag_holds_the_submission(run: Callable[..., Run]) -> None:
         (["sleep 30"] * 20, Limits(wall_s=1.0, command_s=20), "limit:wall", Outcome.LIMIT_REACHED),
         ([[], [], [], "ls"], LIMITS, "no_commands", None),
         ([ProviderError("budget", "too dear")], LIMITS, "limit:cost", Outcome.LIMIT_REACHED),
+        ([ProviderError("no_price", "not in the table")], LIMITS, "provider_error:no_price", Outcome.PROVIDER_ERROR),
         (["ls", ProviderError("overloaded", "busy")], LIMITS, "provider_error:overloaded", Outcome.PROVIDER_ERROR),
     ],
 )

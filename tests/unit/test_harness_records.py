@@ -7,14 +7,15 @@ from pathlib import Path
 import pytest
 
 from rubrics_gym.harness import policies
+from rubrics_gym.harness.attempts import PLAN, complete_plan
 from rubrics_gym.harness.conversation import ContextFull, fitted, size
 from rubrics_gym.harness.output import Collector, readable
 from rubrics_gym.harness.policies import Treatment
 from rubrics_gym.harness.recorder import Recorder, executed_commands, is_truncated, read_trajectory
 from rubrics_gym.harness.world import WorkFolder, installed, profile_folder
 from rubrics_gym.models.request import Message, ToolCall, ToolResult
-from rubrics_gym.records.files import DamagedFile
-from rubrics_gym.records.trajectory import CommandEvent, CommandKind, MessageEvent, Route
+from rubrics_gym.records.files import DamagedFile, append_json_line, iter_json_lines
+from rubrics_gym.records.trajectory import CommandEvent, CommandKind, FileEvent, MessageEvent, Route
 from rubrics_gym.records.verdicts import Verdict
 from rubrics_gym.settings.study import Arm, Checks, CodeRuns, Escalate, JudgeSettings, Sandbox, Submit
 
@@ -210,3 +211,21 @@ def test_old_outputs_are_elided_with_their_length() -> None:
     assert fitted(messages, 50_000) == tuple(messages)
     with pytest.raises(ContextFull):
         fitted(messages, 500)
+
+
+# ---------------------------------------------------------------- plans
+
+
+def test_a_plan_is_completed_by_what_earlier_attempts_said_about_the_same_programs(tmp_path: Path) -> None:
+    """An attempt that is made again gets its first answers from the store, where no simulated agent says what it planted."""
+    cut_off, again = tmp_path / "001", tmp_path / "002"
+    first, second, other = ({"turn": turn, "sha256": name * 64, "plants": []} for turn, name in ((3, "a"), (5, "b"), (7, "c")))
+    for folder, lines in ((cut_off, [first, other]), (again, [second])):
+        folder.mkdir()
+        for line in lines:
+            append_json_line(folder / PLAN, line)
+    with Recorder(again / "trajectory.jsonl") as recorder:
+        for line in (first, second):
+            recorder.append(FileEvent(step=1, path="final.py", sha256=line["sha256"], bytes=1))
+    complete_plan(again, [cut_off, tmp_path / "killed before it had a plan"])
+    assert list(iter_json_lines(again / PLAN)) == [first, second]

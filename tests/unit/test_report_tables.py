@@ -182,6 +182,14 @@ def test_a_ledger_file_is_read_by_the_last_state_of_every_record(tmp_path: Path)
     assert (row["stage"], row["role"], row["reserved"], row["cost_microdollars"], row["input_tokens"]) == ("libraries", "miner", 2, 70, 5)
 
 
+def test_a_judge_that_asked_in_an_episode_belongs_to_the_evaluation() -> None:
+    asked = [
+        ledger_lines()[40].model_copy(update={"unit": unit, "record": unit})
+        for unit in ("judge/episodes/matched/0/packaged/a", "judge/replay/matched/episodes/execute/0/packaged/a")
+    ]
+    assert [row["stage"] for row in request_rows(asked, STUDY, simulated=True)] == ["evaluate", "replay", "total"]
+
+
 def test_lost_attempts_come_first() -> None:
     made = [
         AttemptRow(unit=unit, key="k", attempt=number, state=state, begun_at="2026", code="abc")

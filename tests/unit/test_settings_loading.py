@@ -39,6 +39,7 @@ def put(config: dict[str, Any], dotted: str, value: Any) -> dict[str, Any]:
         ("libraries.matched.target", "pool", "the distribution `pool`"),
         ("libraries.mined.collections", ["poool"], "the collection `poool`"),
         ("libraries.matched.source", "matched", "made from itself"),
+        ("libraries.pool", {"recipe": "scramble", "source": "mined"}, "`libraries.pool` has the name of a collection"),
         ("distributions.pool_complete.collections", ["pol"], "the collection `pol`"),
         ("arms.matched.judge", None, "there is no `judge:` block"),
         ("arms.checks_only.checks", None, "there is no `checks:` block"),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rubrics_gym.records.files import DamagedFile
-from rubrics_gym.store.attempts import Attempt, AttemptState, AttemptStore
+from rubrics_gym.store.attempts import Attempt, AttemptState, AttemptStore, UnknownUnit
 from rubrics_gym.store.leases import LeaseHeld
 from rubrics_gym.store.requests import Ledger
 
@@ -114,6 +114,21 @@ def test_asking_anew_sets_attempts_and_responses_aside(tmp_path: Path) -> None:
         assert ledger.stored(ledger.key(request, 0)) is None
     assert make(store).number == 2
     assert [(row.attempt, row.state) for row in store.rows(UNIT)] == [(1, AttemptState.SUPERSEDED), (2, AttemptState.COMPLETE)]
+
+
+def test_asking_anew_for_a_unit_that_only_asked_sets_its_responses_aside(tmp_path: Path) -> None:
+    request = {"purpose": "mine", "model": "m"}
+    with Ledger(tmp_path, "mine/mined") as ledger:
+        ledger.returned(ledger.send(request, ledger.key(request, 0), 0, 10), request, {"text": "old"}, {}, 5)
+    assert AttemptStore(tmp_path).fresh("mine/mined") == 0
+    with Ledger(tmp_path, "mine/mined") as ledger:
+        assert ledger.stored(ledger.key(request, 0)) is None
+
+
+def test_asking_anew_for_an_unknown_unit_is_an_error_and_leaves_no_trace(tmp_path: Path) -> None:
+    with pytest.raises(UnknownUnit):
+        AttemptStore(tmp_path).fresh("mine/minde")
+    assert list(tmp_path.rglob("*")) == []
 
 
 def test_what_an_attempt_left_is_not_taken_for_an_attempt(tmp_path: Path) -> None:

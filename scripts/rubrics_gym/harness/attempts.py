@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
 
 from rubrics_gym.harness.artifacts import write_artifacts
 from rubrics_gym.harness.episode import Attempt, run_episode
 from rubrics_gym.harness.execution import Judge
-from rubrics_gym.harness.recorder import Recorder
+from rubrics_gym.harness.recorder import Recorder, read_trajectory
 from rubrics_gym.harness.sandbox import Sandbox
 from rubrics_gym.models.client import Client
 from rubrics_gym.models.prompts import Prompt
+from rubrics_gym.records.files import iter_json_lines, write_json_lines
 from rubrics_gym.records.tasks import Task
-from rubrics_gym.records.trajectory import EndEvent
+from rubrics_gym.records.trajectory import EndEvent, FileEvent
 from rubrics_gym.settings.places import wheel_folder
 from rubrics_gym.settings.study import Sandbox as SandboxSettings
 from rubrics_gym.tasks.bundles import unpack_public
+
+PLAN = "plan.jsonl"  # what a simulated agent planted; empty for a live one
 
 
 def agent_seed(seed: int, *parts: str) -> int:
@@ -43,6 +47,22 @@ class WorkPlace:
 
     def __exit__(self, *_: object) -> None:
         self._folder.cleanup()
+
+
+def complete_plan(folder: Path, earlier: Iterable[Path]) -> None:
+    """Take over, from the folders of earlier attempts of the unit, the plan's lines about programs that this attempt wrote as well.
+
+    An answer that the store serves is not made again, so a simulated agent does not say again what it planted; without its earlier words
+    the plan of an attempt that was cut off and made again would lack these programs. Lines are told apart by turn and program, never read.
+    """
+    plan = folder / PLAN
+    written = {event.sha256 for event in read_trajectory(folder / "trajectory.jsonl") if isinstance(event, FileEvent)}
+    lines = {(line["turn"], line["sha256"]): line for line in iter_json_lines(plan)}
+    for path in (other / PLAN for other in earlier if (other / PLAN).exists()):
+        for line in iter_json_lines(path):
+            if line["sha256"] in written:
+                lines.setdefault((line["turn"], line["sha256"]), line)
+    write_json_lines(plan, [lines[key] for key in sorted(lines)])
 
 
 def record_attempt(

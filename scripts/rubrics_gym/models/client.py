@@ -95,8 +95,8 @@ class Client:
                 return self._returned(sent, request, body, response)
 
     def _allowed_cost(self, request: Request, body: dict[str, Any], key: str, occurrence: int) -> int:
-        """The request's maximum cost; ProviderError of kind budget when it has no price or could pass the allowance."""
-        max_cost = 0
+        """The request's maximum cost; ProviderError of kind no_price when the model has none, budget when it could pass the allowance."""
+        kind, max_cost = "budget", 0
         try:
             prompt_bytes = len(canonical_json(body).encode())
             max_cost = maximum(prompt_bytes, request.max_tokens, request.model, self._today(), self._prices)
@@ -108,9 +108,9 @@ class Client:
                 f"of ${self._allowance / 1e6:.4f} is spent. It was not sent. Raise the limit cost_usd to go on."
             )
         except UnknownPrice as error:
-            problem = f"{self._ledger.unit}: {error}"
-        self._ledger.refuse(body, key, occurrence, max_cost, "budget")
-        raise ProviderError("budget", problem)
+            kind, problem = "no_price", f"{self._ledger.unit}: {error}"
+        self._ledger.refuse(body, key, occurrence, max_cost, kind)
+        raise ProviderError(kind, problem)
 
     def _record(self, error: ProviderError, sent: LedgerLine) -> None:
         if POLICY[error.kind].end == "unresolved":

@@ -23,6 +23,7 @@ class FailurePolicy(NamedTuple):
 
 POLICY: dict[str, FailurePolicy] = {
     "budget": FailurePolicy(1, "refused"),
+    "no_price": FailurePolicy(1, "refused"),  # a gap in our table: never the agent's limit, never the judge's abstention
     "auth": FailurePolicy(1, "failed"),
     "quota": FailurePolicy(1, "failed"),
     "invalid_request": FailurePolicy(1, "failed"),

@@ -21,7 +21,9 @@ def fenced(label: str, text: str) -> str:
 
 
 def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=False, autoescape=False)
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=False, autoescape=False
+    )
     environment.globals["fenced"] = fenced
     return environment
 

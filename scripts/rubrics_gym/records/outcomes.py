@@ -1,6 +1,6 @@
 """The closed vocabulary of how an attempt can end, and one table that decides what each end means.
 
-Modelled on the error-policy table of Harbor: retrying, grading, aggregation and mining all read this table and nothing else.
+Modelled on the error-policy table of Harbor: grading, aggregation and mining read this table and nothing else.
 """
 
 from __future__ import annotations

@@ -15,7 +15,8 @@ STAGES = {
     "mine": "libraries",
     "classify": "categories",
     "attribute": "causes",
-    "judge": "replay",
+    "judge/episodes": "evaluate",
+    "judge/replay": "replay",
 }
 ROLES = {"agent": "agent", "judge": "judge", "mine": "miner", "classify": "classifier", "attribute": "reviewer"}
 TOKENS_IN = ("input_tokens", "cache_read_tokens", "cache_write_tokens")
@@ -37,11 +38,16 @@ def request_rows(lines: Iterable[LedgerLine], study: str, simulated: bool) -> li
     """
     groups: dict[tuple[str, str, str], list[LedgerLine]] = {}
     for line in lines:
-        stage = STAGES.get(line.unit.split("/", 1)[0], "other")
-        groups.setdefault((stage, ROLES.get(line.purpose, line.purpose), line.model), []).append(line)
+        groups.setdefault((_stage(line.unit), ROLES.get(line.purpose, line.purpose), line.model), []).append(line)
     rows = [_request_row(*name, groups[name], study, simulated) for name in sorted(groups)]
     everything = [line for group in groups.values() for line in group]
     return [*rows, _request_row("total", "", "", everything, study, simulated)]
+
+
+def _stage(unit: str) -> str:
+    """The stage that a unit's requests belong to; a judge asks in episodes and in the replay."""
+    first, _, rest = unit.partition("/")
+    return STAGES.get(first) or STAGES.get(f"{first}/{rest.partition('/')[0]}") or "other"
 
 
 def _request_row(stage: str, role: str, model: str, lines: list[LedgerLine], study: str, simulated: bool) -> Row:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import shutil
 import sys
 import traceback
 from collections.abc import Iterator
@@ -37,6 +38,15 @@ def _paragraph(rule: str, wildcards: str, error: BaseException) -> str:
     return f"{what}: {message or type(error).__name__}"
 
 
+def _remove(output: Path) -> None:
+    """Remove a file or a folder. What cannot be removed stays: the error that is being reported must not be hidden by another one."""
+    with suppress(OSError):
+        if output.is_dir():
+            shutil.rmtree(output, ignore_errors=True)
+        else:
+            output.unlink(missing_ok=True)
+
+
 @contextmanager
 def job(snakemake: Any, settings: type[S]) -> Iterator[tuple[S, logging.Logger]]:
     """Run the body of a rule script. `settings` is the slice's model; the log goes to the rule's log file.
@@ -50,7 +60,7 @@ def job(snakemake: Any, settings: type[S]) -> Iterator[tuple[S, logging.Logger]]
         yield settings.model_validate_json(snakemake.params.settings), log
     except Exception as error:
         for output in snakemake.output:
-            Path(output).unlink(missing_ok=True)
+            _remove(Path(output))
         paragraph = _paragraph(snakemake.rule, wildcards, error)
         with suppress(NameError, OSError):  # without a log to write to, the paragraph on stderr must do
             log.error("%s\n%s", paragraph, traceback.format_exc())

@@ -111,6 +111,11 @@ def _need(name: str, known: Mapping[str, Any] | list[str] | tuple[str, ...], whe
 
 def check_study(study: Study, source: str) -> None:
     """Rules that span keys. Raises ConfigurationError for the first one that is broken."""
+    for name in study.libraries:
+        if name in study.collections or name == HELDOUT:  # both are units of the classifier's, `classify/NAME`
+            raise ConfigurationError(
+                f"{source}: `libraries.{name}` has the name of a collection of failures; give the library another name."
+            )
     for name, library in study.libraries.items():
         where = f"libraries.{name}"
         match library:

@@ -115,6 +115,7 @@ class DescribeLibrary(Settings):
     seed: int
     model: ModelSettings
     simulation: TextSimulation | None
+    simulated: bool  # whether any role is: the rollouts may be, where the classifier is not
 
 
 class ReplayJudge(Settings):
@@ -250,6 +251,7 @@ def _categorize_rubrics(study: Study, w: Wildcards) -> DescribeLibrary:
         seed=study.seed,
         model=study.models.classifier,
         simulation=_simulation(study, "classifier"),
+        simulated=is_simulated(study),
     )
 
 

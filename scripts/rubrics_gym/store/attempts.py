@@ -35,6 +35,10 @@ R = TypeVar("R", bound=Record)
 BEGUN, COMPLETE, SUPERSEDED = "begun.json", "complete.json", "superseded.json"
 
 
+class UnknownUnit(KeyError):
+    """The store holds neither an attempt nor a request of a unit."""
+
+
 class Begun(Record):
     """What is on record before an attempt starts."""
 
@@ -151,29 +155,37 @@ class AttemptStore:
         return [attempt for attempt in self._of_key(unit, key) if _state(attempt.folder, running) is AttemptState.LOST]
 
     def fresh(self, unit: str) -> int:
-        """Ask a unit's paid work anew: its attempts and its stored responses are not served again. Nothing is deleted. Gives the number of attempts set aside."""
+        """Ask a unit's paid work anew: its attempts and its stored responses are not served again. Nothing is deleted.
+
+        Gives the number of attempts set aside (0 for a unit that only asked). UnknownUnit, and no trace in the store, when it holds neither.
+        """
+        asked = (unit_folder(self._store / "requests", unit) / "ledger.jsonl").exists()
+        if not asked and not self.of_unit(unit):
+            raise UnknownUnit(unit)
         lease = Lease(self._lease_path(unit), f"asking {unit} anew")
         try:
-            with Ledger(self._store, unit) as ledger:
-                ledger.supersede()
-            standing = [attempt for attempt in self._of_unit(unit) if not (attempt.folder / SUPERSEDED).exists()]
+            if asked:
+                with Ledger(self._store, unit) as ledger:
+                    ledger.supersede()
+            standing = [attempt for attempt in self.of_unit(unit) if not (attempt.folder / SUPERSEDED).exists()]
             for attempt in standing:
                 write_whole(attempt.folder / SUPERSEDED, canonical_json({"at": now()}) + "\n")
             return len(standing)
         finally:
             lease.release()
 
+    def of_unit(self, unit: str) -> list[Attempt]:
+        """Every attempt of a unit, whatever became of it, by key and number."""
+        return [attempt for attempt in self._walk(unit_folder(self._root, unit)) if attempt.begun.unit == unit]
+
     def rows(self, unit: str | None = None) -> list[AttemptRow]:
         """Every attempt of a unit (None: of the store), by unit, key and number."""
         found = []
-        for attempt in self._of_unit(unit) if unit is not None else self._walk(self._root):
+        for attempt in self.of_unit(unit) if unit is not None else self._walk(self._root):
             begun = attempt.begun
             state = _state(attempt.folder, self._running(begun.unit))
             found.append(AttemptRow(unit=begun.unit, key=begun.key, attempt=begun.attempt, state=state, begun_at=begun.at, code=begun.code))
         return sorted(found, key=lambda row: (row.unit, row.key, row.attempt))
-
-    def _of_unit(self, unit: str) -> list[Attempt]:
-        return [attempt for attempt in self._walk(unit_folder(self._root, unit)) if attempt.begun.unit == unit]
 
     def _of_key(self, unit: str, key: str) -> list[Attempt]:
         return [attempt for attempt in self._walk(unit_folder(self._root, unit) / key[:16]) if attempt.begun.key == key]

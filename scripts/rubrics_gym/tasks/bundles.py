@@ -100,7 +100,9 @@ def _prediction(benchmark: str, entry: Entry, spec: PredictionSpec, tables: dict
         "data/test.csv": csv_bytes(parts.test),
         "data/sample_submission.csv": csv_bytes(predictions.sample_submission(spec, parts)),
     }
-    task = _task(benchmark, entry, files, predictions.statement(entry.title, spec, table, parts, entry.competition), metric(spec.metric), [table])
+    task = _task(
+        benchmark, entry, files, predictions.statement(entry.title, spec, table, parts, entry.competition), metric(spec.metric), [table]
+    )
     thresholds, constant = load_thresholds(benchmark, entry.id)
     grading = {
         "id_column": spec.id,

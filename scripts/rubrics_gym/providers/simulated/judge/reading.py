@@ -28,10 +28,6 @@ class Column:
     def is_text(self) -> bool:
         return self.kind.lower().startswith(_TEXT_KINDS)
 
-    @property
-    def is_float(self) -> bool:
-        return self.kind.lower().startswith("float")
-
 
 @dataclass(frozen=True)
 class Table:
