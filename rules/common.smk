@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(workflow.basedir) / "scripts"))
 
 from rubrics_gym.models.keys import MissingKey, check_keys
 from rubrics_gym.harness.sandbox import SandboxRefused, check_isolation
-from rubrics_gym.records.files import DamagedFile
+from rubrics_gym.records.files import DamagedFile, write_text
 from rubrics_gym.records.tasks import Role
 from rubrics_gym.settings import code as code_settings
 from rubrics_gym.settings import loading, lock, slices
@@ -35,6 +35,11 @@ def checked_study():
 
 
 STUDY = checked_study()
+
+if Path(RESULTS).exists() and not Path(RESULTS).is_dir():
+    raise WorkflowError(
+        f"{RESULTS}: the results folder cannot be written, because a file of that name is in its place. Move the file away."
+    )
 
 
 def selected(selection, where):
@@ -279,6 +284,6 @@ def start_run():
         for name in SEALED:
             check_seal(Path(RESULTS, "rollouts", name))
         check_isolation(STUDY.sandbox)
-    except (lock.FolderInUse, DamagedFile, SandboxRefused) as error:
-        raise WorkflowError(str(error)) from None
-    Path(RESULTS, "run_config.yaml").write_text(yaml.safe_dump(STUDY.model_dump(mode="json"), sort_keys=False), encoding="utf-8")
+        write_text(Path(RESULTS, "run_config.yaml"), yaml.safe_dump(STUDY.model_dump(mode="json"), sort_keys=False))
+    except (lock.FolderInUse, DamagedFile, SandboxRefused, OSError) as error:
+        raise WorkflowError(f"{RESULTS}: cannot start: {error}") from None

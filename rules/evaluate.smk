@@ -18,6 +18,8 @@ rule run_episode:
         "<logs>/run_episode/{split}/{arm}/{repeat}/{benchmark}/{task}.log",
     benchmark:
         "<benchmarks>/run_episode/{split}/{arm}/{repeat}/{benchmark}/{task}.tsv"
+    resources:
+        allowance_usd=STUDY.budget.job_usd,
     params:
         settings=settings("run_episode"),
         code=code(

@@ -33,6 +33,8 @@ rule categorize_failures:
         "<logs>/categorize_failures/{collection}.log",
     benchmark:
         "<benchmarks>/categorize_failures/{collection}.tsv"
+    resources:
+        allowance_usd=STUDY.budget.job_usd,
     params:
         settings=settings("categorize_failures"),
         code=code("categorize_failures", "classifier"),
@@ -46,7 +48,10 @@ rule attribute_causes:
     input:
         events="<results>/failures/{collection}/events.parquet",
         trajectories=lambda w: files("trajectory.jsonl", attempts_of(w.collection)),
-        artifacts=lambda w: files("artifacts.tar.gz", attempts_of(w.collection)),
+        # what was graded: of a rollout what the agent left, of an episode what the final run wrote
+        artifacts=lambda w: files(
+            "final_artifacts.tar.gz" if w.collection == loading.HELDOUT else "artifacts.tar.gz", attempts_of(w.collection)
+        ),
         grades=lambda w: files("grade.json", attempts_of(w.collection)),
         finals=lambda w: files("final.json", attempts_of(w.collection)) if w.collection == loading.HELDOUT else [],
         taxonomy="resources/taxonomy.yaml",
@@ -59,6 +64,8 @@ rule attribute_causes:
         "<logs>/attribute_causes/{collection}.log",
     benchmark:
         "<benchmarks>/attribute_causes/{collection}.tsv"
+    resources:
+        allowance_usd=STUDY.budget.job_usd,
     params:
         settings=settings("attribute_causes"),
         code=code("attribute_causes", "reviewer"),

@@ -16,6 +16,8 @@ rule replay_judge:
         "<benchmarks>/replay_judge/{judge}/{library_name}/{split}.tsv"
     wildcard_constraints:
         library_name=one_of([*STUDY.libraries, "no_library"]),
+    resources:
+        allowance_usd=STUDY.budget.job_usd,
     params:
         settings=settings("replay_judge"),
         code=code("replay_judge", "judge"),

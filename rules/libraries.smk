@@ -19,6 +19,8 @@ rule mine_candidates:
         "<benchmarks>/mine_candidates/{library}.tsv"
     wildcard_constraints:
         library=libraries_made_by(Mined),
+    resources:
+        allowance_usd=STUDY.budget.job_usd,
     params:
         settings=settings("mine_candidates"),
         code=code("mine_candidates", "miner"),
@@ -69,6 +71,8 @@ rule categorize_rubrics:
         "<benchmarks>/categorize_rubrics/{library}.tsv"
     wildcard_constraints:
         library=libraries_made_by(Mined),
+    resources:
+        allowance_usd=STUDY.budget.job_usd,
     params:
         settings=settings("categorize_rubrics"),
         code=code("categorize_rubrics", "classifier"),

@@ -14,15 +14,18 @@ from rubrics_gym.records.trajectory import FinalEvent
 from rubrics_gym.settings.job import job
 from rubrics_gym.settings.places import store_folder
 from rubrics_gym.settings.slices import Reader
-from rubrics_gym.store.serving import copy_ledger
+from rubrics_gym.store.serving import copy_ledger, work_key
 
 with job(snakemake, Reader) as (settings, log):
     unit = f"attribute/{snakemake.wildcards.collection}"
+    account = work_key(settings, {"prompt": snakemake.input.prompt}, unit)
     failures = read_columns(snakemake.input.events, FailureEvent)
     reviewer = Reviewer(settings.model, load_prompt(snakemake.input.prompt), load_taxonomy(snakemake.input.taxonomy), settings.seed)
     finals = list(snakemake.input.finals) or [None] * len(snakemake.input.trajectories)
     causes = []
-    with open_client(settings.model, "reviewer", settings.simulation, unit, snakemake.input.prices) as client:
+    with open_client(
+        settings.model, "reviewer", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.allowance_usd
+    ) as client:
         for trajectory, archive, grade_file, final in zip(
             snakemake.input.trajectories, snakemake.input.artifacts, snakemake.input.grades, finals, strict=True
         ):

@@ -9,13 +9,16 @@ from rubrics_gym.records.failures import Categorized, FailureEvent
 from rubrics_gym.settings.job import job
 from rubrics_gym.settings.places import store_folder
 from rubrics_gym.settings.slices import Reader
-from rubrics_gym.store.serving import copy_ledger
+from rubrics_gym.store.serving import copy_ledger, work_key
 
 with job(snakemake, Reader) as (settings, log):
     unit = f"classify/{snakemake.wildcards.collection}"
+    account = work_key(settings, {"prompt": snakemake.input.prompt}, unit)
     events = read_columns(snakemake.input.events, FailureEvent)
     classifier = Classifier(settings.model, load_prompt(snakemake.input.prompt), load_taxonomy(snakemake.input.taxonomy), settings.seed)
-    with open_client(settings.model, "classifier", settings.simulation, unit, snakemake.input.prices) as client:
+    with open_client(
+        settings.model, "classifier", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.allowance_usd
+    ) as client:
         answers = [classifier.event(event, client) for event in events]
     write_records(snakemake.output.categories, answers, Categorized)
     copy_ledger(store_folder(), [unit], snakemake.output.requests)

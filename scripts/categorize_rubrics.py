@@ -9,13 +9,16 @@ from rubrics_gym.records.rubrics import LibraryManifest, Rubric
 from rubrics_gym.settings.job import job
 from rubrics_gym.settings.places import store_folder
 from rubrics_gym.settings.slices import DescribeLibrary
-from rubrics_gym.store.serving import copy_ledger
+from rubrics_gym.store.serving import copy_ledger, work_key
 
 with job(snakemake, DescribeLibrary) as (settings, log):
     unit = f"classify/{settings.library}"
+    account = work_key(settings, {"prompt": snakemake.input.prompt}, unit)
     merged = read_records(snakemake.input.merged, Rubric)
     classifier = Classifier(settings.model, load_prompt(snakemake.input.prompt), load_taxonomy(snakemake.input.taxonomy), settings.seed)
-    with open_client(settings.model, "classifier", settings.simulation, unit, snakemake.input.prices) as client:
+    with open_client(
+        settings.model, "classifier", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.allowance_usd
+    ) as client:
         answers = [classifier.rubric(rubric, client) for rubric in merged]
     rubrics = [
         rubric.model_copy(update={"category": answer.category, "runtime_type": answer.runtime_type})

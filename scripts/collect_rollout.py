@@ -29,7 +29,7 @@ with job(snakemake, CollectRollout) as (settings, log):
         with (
             WorkPlace(snakemake.input.public) as place,
             open_client(
-                settings.agent, "agent", settings.simulation, unit, snakemake.input.prices, settings.limits.cost_usd, **given
+                settings.agent, "agent", settings.simulation, unit, key, snakemake.input.prices, settings.limits.cost_usd, **given
             ) as client,
         ):
             what = Attempt(

@@ -15,14 +15,17 @@ from rubrics_gym.records.outcomes import POLICY
 from rubrics_gym.settings.job import job
 from rubrics_gym.settings.places import store_folder
 from rubrics_gym.settings.slices import MineCandidates
-from rubrics_gym.store.serving import copy_ledger
+from rubrics_gym.store.serving import copy_ledger, work_key
 
 with job(snakemake, MineCandidates) as (settings, log):
     unit = f"mine/{snakemake.wildcards.library}"
+    account = work_key(settings, {"prompt": snakemake.input.prompt}, unit)
     rules = load_rules(snakemake.input.types)
     miner = Miner(settings.model, load_prompt(snakemake.input.prompt), settings.per_rollout, settings.seed)
     candidates, rejected = [], Counter()
-    with open_client(settings.model, "miner", settings.simulation, unit, snakemake.input.prices) as client:
+    with open_client(
+        settings.model, "miner", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.allowance_usd
+    ) as client:
         for trajectory, archive, grade_file in zip(
             snakemake.input.trajectories, snakemake.input.artifacts, snakemake.input.grades, strict=True
         ):

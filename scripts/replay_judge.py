@@ -11,7 +11,7 @@ from rubrics_gym.records.files import write_json_lines
 from rubrics_gym.settings.job import job
 from rubrics_gym.settings.places import store_folder
 from rubrics_gym.settings.slices import ReplayJudge
-from rubrics_gym.store.serving import copy_ledger
+from rubrics_gym.store.serving import copy_ledger, work_key
 
 with job(snakemake, ReplayJudge) as (settings, log):
     rules = load_rules(snakemake.input.types)
@@ -19,10 +19,14 @@ with job(snakemake, ReplayJudge) as (settings, log):
     lookup = open_lookup(settings.judge, snakemake.input)
     given = {"encode": lookup.encoder.encode if lookup else None} if settings.simulation else {}
     rows, units = [], []
+    account = work_key(settings, {"prompt": snakemake.input.judge_prompt}, "judge/replay")
+    allowance_usd = snakemake.resources.allowance_usd
     for path in snakemake.input.trajectories:
         events = read_trajectory(path)
         units.append(f"judge/replay/{settings.judge_name}/{events[0].unit}")
-        with open_client(settings.model, "judge", settings.simulation, units[-1], snakemake.input.prices, **given) as client:
+        with open_client(
+            settings.model, "judge", settings.simulation, units[-1], account, snakemake.input.prices, allowance_usd, **given
+        ) as client:
             judge = Judge(settings.judge_name, client, settings.model, prompt, settings.seed, lookup)
             rows += replay(events, judge, settings.judge.sees, rules)
         log.info("%s: %d commands so far", events[0].unit, len(rows))

@@ -15,7 +15,7 @@ from rubrics_gym.store.attempts import AttemptStore
 from rubrics_gym.store.serving import copy_ledger, deliver, obtain, work_key, write_attempts
 
 
-def open_judge(stack, settings, unit, inputs):
+def open_judge(stack, settings, unit, account, inputs, allowance_usd):
     """The judge of the arm, asking on behalf of the episode; None for an arm without one."""
     if settings.arm.judge is None:
         return None
@@ -24,7 +24,9 @@ def open_judge(stack, settings, unit, inputs):
 
     lookup = open_lookup(settings.arm.judge, inputs)
     given = {"encode": lookup.encoder.encode if lookup else None} if settings.judge_simulation else {}
-    client = stack.enter_context(open_client(settings.judge, "judge", settings.judge_simulation, unit, inputs.prices, **given))
+    client = stack.enter_context(
+        open_client(settings.judge, "judge", settings.judge_simulation, unit, account, inputs.prices, allowance_usd, **given)
+    )
     return Judge(settings.arm_name, client, settings.judge, load_prompt(inputs.judge_prompt), settings.seed, lookup)
 
 
@@ -49,7 +51,9 @@ with job(snakemake, RunEpisode) as (settings, log):
         with ExitStack() as stack:
             place = stack.enter_context(WorkPlace(snakemake.input.public))
             client = stack.enter_context(
-                open_client(settings.agent, "agent", settings.simulation, unit, snakemake.input.prices, settings.limits.cost_usd, **given)
+                open_client(
+                    settings.agent, "agent", settings.simulation, unit, key, snakemake.input.prices, settings.limits.cost_usd, **given
+                )
             )
             what = Attempt(
                 unit=unit,
@@ -63,7 +67,7 @@ with job(snakemake, RunEpisode) as (settings, log):
                 code=code,
                 lost_attempts=tuple(lost.name for lost in store.lost(unit, key)),
             )
-            judge = open_judge(stack, settings, judge_unit, snakemake.input)
+            judge = open_judge(stack, settings, judge_unit, key, snakemake.input, snakemake.resources.allowance_usd)
             prompts = load_prompt(snakemake.input.prompt), load_prompt(snakemake.input.feedback)
             end = record_attempt(what, client, judge, settings.sandbox, place, attempt.folder, *prompts)
             log.info("ended: %s after %d steps", end.reason, end.steps)

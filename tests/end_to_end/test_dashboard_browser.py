@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.example_report import dashboard
 
 CHROMIUM = Path("/usr/bin/chromium")

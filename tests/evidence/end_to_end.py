@@ -1,6 +1,6 @@
 """What the end-to-end study must show, measured afresh. Call: make evidence NAME=end_to_end (about an hour on two cores).
 
-    python tests/evidence/end_to_end.py [PART ...]     only some parts: fresh, reruns, errors, kills, study
+python tests/evidence/end_to_end.py [PART ...]     only some parts: fresh, reruns, errors, kills, study
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ def reruns(evidence: Evidence, clone: Clone) -> None:
     modules = sorted((clone.folder / "scripts").rglob("*.py"))
     for module in modules:
         module.write_text(module.read_text() + "\n# a remark\n")
-    evidence.item("a changed comment in every module", clone.planned() == {}, f"{len(modules)} modules, plans {clone.planned() or 'nothing'}")
+    evidence.item(
+        "a changed comment in every module", clone.planned() == {}, f"{len(modules)} modules, plans {clone.planned() or 'nothing'}"
+    )
     clone.run("git", "checkout", "--quiet", ".")
 
     config = yaml.safe_load((clone.folder / "config" / "config.yaml").read_text())
@@ -83,13 +85,17 @@ def reruns(evidence: Evidence, clone: Clone) -> None:
         plan = clone.planned("--config", *overlay) or {}
         row = next((line for line in readme.splitlines() if line.startswith(f"| {change}")), "")
         named = set(re.findall(r"`(\w+)`", row.split("|")[2])) if row else set()
-        evidence.item(f"planned after changing {change}", named == set(plan), f"{sum(plan.values())} jobs of {len(plan)} rules, as in the README")
+        evidence.item(
+            f"planned after changing {change}", named == set(plan), f"{sum(plan.values())} jobs of {len(plan)} rules, as in the README"
+        )
     prompt = clone.folder / "resources" / "prompts" / "judge.yaml"
     prompt.write_text(prompt.read_text().replace("version: judge/", "version: judge/x"))
     plan = clone.planned() or {}
     row = next((line for line in readme.splitlines() if line.startswith("| one prompt")), "")
     named = set(re.findall(r"`(\w+)`", row.split("|")[2])) if row else set()
-    evidence.item("planned after changing one prompt", named == set(plan), f"{sum(plan.values())} jobs of {len(plan)} rules, as in the README")
+    evidence.item(
+        "planned after changing one prompt", named == set(plan), f"{sum(plan.values())} jobs of {len(plan)} rules, as in the README"
+    )
     clone.run("git", "checkout", "--quiet", ".")
 
     module = clone.folder / "scripts" / "rubrics_gym" / "harness" / "policies.py"
@@ -100,7 +106,11 @@ def reruns(evidence: Evidence, clone: Clone) -> None:
     made = sum("made attempt" in log.read_text() for log in (clone.folder / "results" / "logs" / "run_episode").rglob("*.log"))
     evidence.item(
         "a line of logic in harness/policies.py: its rules run, nothing stored is made again",
-        run.returncode == 0 and {"collect_rollout", "run_episode"} <= set(plan) and "merge_library" in plan and made == 0 and requests_sent(clone) == before,
+        run.returncode == 0
+        and {"collect_rollout", "run_episode"} <= set(plan)
+        and "merge_library" in plan
+        and made == 0
+        and requests_sent(clone) == before,
         f"{sum(plan.values())} jobs of {len(plan)} rules planned; 0 requests sent, {made} attempts made",
     )
     clone.run("git", "checkout", "--quiet", ".")
@@ -108,7 +118,11 @@ def reruns(evidence: Evidence, clone: Clone) -> None:
 
     clone.run("make", "seal", "COLLECTION=pool")
     sealed = clone.planned("--config", "collections={pool: {sealed: true}}", "seed=1", "simulation={agent: {repair_success: 0.5}}") or {}
-    evidence.item("a sealed collection", bool(sealed) and "collect_rollout" not in sealed, f"seed and agent changed: {len(sealed)} rules planned, collect_rollout not among them")
+    evidence.item(
+        "a sealed collection",
+        bool(sealed) and "collect_rollout" not in sealed,
+        f"seed and agent changed: {len(sealed)} rules planned, collect_rollout not among them",
+    )
 
 
 def ledgers(clone: Clone) -> dict[str, list[dict[str, object]]]:
@@ -143,7 +157,11 @@ def errors(evidence: Evidence, folder: Path) -> None:
         run = clone.snakemake("--config", f"pathvars={{results: {place}}}")
         printed = run.stdout + run.stderr
         says = "cannot be written" in printed and "Traceback" not in printed
-        evidence.item("a read-only results folder", run.returncode != 0 and says, next((x for x in printed.splitlines() if "cannot be" in x), "no message")[:160])
+        evidence.item(
+            "a read-only results folder",
+            run.returncode != 0 and says,
+            next((x for x in printed.splitlines() if "cannot be" in x), "no message")[:160],
+        )
     with mounted(folder / "full", "size=3m") as place:
         run = clone.snakemake("--config", f"pathvars={{results: {place}}}")
         printed = run.stdout + run.stderr
@@ -152,7 +170,7 @@ def errors(evidence: Evidence, folder: Path) -> None:
         evidence.item("a full disk", run.returncode != 0 and "the disk is full" in printed and not half, line[:160])
 
 
-class mounted:  # noqa: N801  (used like a function)
+class mounted:
     """A small tmpfs for the time of a block."""
 
     def __init__(self, folder: Path, options: str):
@@ -184,17 +202,29 @@ def kills(evidence: Evidence, undisturbed: Clone, folder: Path) -> None:
 
     mine, theirs = clone.tables(), undisturbed.tables()
     differ = sorted(name for name in theirs if mine.get(name) != theirs[name])
-    evidence.item("scientific tables equal an undisturbed run's", not differ and len(theirs) >= 8, f"{len(theirs) - len(differ)} of {len(theirs)} equal byte for byte {differ or ''}")
+    evidence.item(
+        "scientific tables equal an undisturbed run's",
+        not differ and len(theirs) >= 8,
+        f"{len(theirs) - len(differ)} of {len(theirs)} equal byte for byte {differ or ''}",
+    )
     bundles = sorted((undisturbed.folder / "results" / "tasks").rglob("*.tar.gz"))
     unequal = [path for path in bundles if path.read_bytes() != (clone.folder / path.relative_to(undisturbed.folder)).read_bytes()]
-    evidence.item("bundles equal between two runs", not unequal and len(bundles) > 60, f"{len(bundles) - len(unequal)} of {len(bundles)} equal byte for byte")
+    evidence.item(
+        "bundles equal between two runs",
+        not unequal and len(bundles) > 60,
+        f"{len(bundles) - len(unequal)} of {len(bundles)} equal byte for byte",
+    )
 
     lost = [row for row in rows(clone, "attempts") if row["state"] == "lost"]
     begun_and_lost = [
         path.parent for path in (clone.folder / "store" / "attempts").rglob("begun.json") if not (path.parent / "complete.json").exists()
     ]
     kept = {(row["unit"], row["attempt"]) for row in rows(clone, "attempts") if row["state"] != "lost"}
-    evidence.item("attempts differ by exactly the lost ones", len(lost) == len(begun_and_lost), f"{len(lost)} lost in the table, {len(begun_and_lost)} in the store, {len(kept)} others")
+    evidence.item(
+        "attempts differ by exactly the lost ones",
+        len(lost) == len(begun_and_lost),
+        f"{len(lost)} lost in the table, {len(begun_and_lost)} in the store, {len(kept)} others",
+    )
     repeated = unresolved = 0
     for lines in ledgers(clone).values():
         answered: set[object] = set()
@@ -204,7 +234,11 @@ def kills(evidence: Evidence, undisturbed: Clone, folder: Path) -> None:
             if line.get("state") == "returned":
                 answered.add(line["key"])
             unresolved += line.get("state") == "unresolved"
-    evidence.item("no stored response is requested twice", repeated == 0, f"{repeated} repeated, {unresolved} requests unresolved by the kills, {requests_sent(clone)} sent")
+    evidence.item(
+        "no stored response is requested twice",
+        repeated == 0,
+        f"{repeated} repeated, {unresolved} requests unresolved by the kills, {requests_sent(clone)} sent",
+    )
 
     events = 0
     for path in (clone.folder / "results").rglob("trajectory.jsonl"):
@@ -241,10 +275,14 @@ def study(evidence: Evidence, folder: Path) -> None:
                 f"({row['planned']} planned, {row['lost']} lost), {row['clusters']} competitions, {row['interval_kind']}",
             )
         order = validity["notice"] < validity["task_only"] < validity["matched"] <= validity["execute"]
-        evidence.report(f"{name}: notice < task_only < matched <= execute", "as the mechanism predicts" if order else "NOT as the mechanism predicts")
+        evidence.report(
+            f"{name}: notice < task_only < matched <= execute", "as the mechanism predicts" if order else "NOT as the mechanism predicts"
+        )
         for row in rows(clone, "contrasts", results):
             if {row["first"], row["second"]} & {"scrambled", "matched"} and row["endpoint"] == "valid":
-                evidence.report(f"{name}: {row['first']} - {row['second']}", f"{row['estimate']} pp [{row['low']}, {row['high']}], p {row['p']}")
+                evidence.report(
+                    f"{name}: {row['first']} - {row['second']}", f"{row['estimate']} pp [{row['low']}, {row['high']}], p {row['p']}"
+                )
         for row in rows(clone, "precision_recall", results):
             evidence.report(
                 f"{name}: {row['kind']} {row['judge']} ({row['reading']})",
@@ -265,7 +303,11 @@ def study(evidence: Evidence, folder: Path) -> None:
 def isolation(evidence: Evidence) -> None:
     """The simulated models see nothing but the rendered request, and share nothing."""
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "isolation", "tests/unit"], cwd=TOP, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "isolation", "tests"],
+        cwd=TOP,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     last = run.stdout.strip().splitlines()[-1] if run.stdout.strip() else run.stderr[-200:]
     evidence.item("isolation tests of the simulated models", run.returncode == 0 and "passed" in last, last)

@@ -13,7 +13,7 @@ from rubrics_gym.harness.artifacts import write_artifacts
 from rubrics_gym.harness.episode import Attempt, run_episode
 from rubrics_gym.harness.final import is_lost, run_final
 from rubrics_gym.harness.outcomes import attempt_outcome, final_outcome
-from rubrics_gym.harness.recorder import Recorder, executed_commands, read_trajectory
+from rubrics_gym.harness.recorder import Recorder, read_trajectory
 from rubrics_gym.harness.sandbox import Sandbox, SandboxDied, SandboxRefused
 from rubrics_gym.harness.view import JudgeView
 from rubrics_gym.models.client import Answer
@@ -143,6 +143,10 @@ def run(tmp_path: Path) -> Iterator[Callable[..., Run]]:
     yield lambda *arguments, **named: Run(tmp_path / str(next(count)), *arguments, **named)
 
 
+def executed(events: list[Event]) -> list[CommandEvent]:
+    return [event for event in events if isinstance(event, CommandEvent) and event.route is Route.EXECUTED]
+
+
 def test_execute(run: Callable[..., Run]) -> None:
     done = run(EXECUTE, ["head -1 data/train.csv; " + WRITE_FINAL, ["python final.py", "cat answer.txt"], "submit"])
     assert done.end.reason == "submitted"
@@ -172,7 +176,7 @@ def test_notice_withholds_code_alone(run: Callable[..., Run]) -> None:
         (CommandKind.INSPECT, Route.EXECUTED, 0),
     ]
     assert not (done.folder / "work" / "x").exists()
-    assert [event.text for event in executed_commands(done.events)] == ["ls data", "ls -a", "submit"]
+    assert [event.text for event in executed(done.events)] == ["ls data", "ls -a", "submit"]
 
 
 def test_judge_predicts_and_sees_no_output(run: Callable[..., Run]) -> None:
@@ -234,7 +238,7 @@ def test_checks_run_on_schedule(run: Callable[..., Run]) -> None:
     assert [(check.step, check.exit_code, check.reason) for check in checks] == [(3, 0, "schedule"), (4, 0, "schedule")]
     assert "It ended with exit code 0.]\ndone" in done.model.shown()[2]
     assert "Check" not in done.model.shown()[1]
-    assert not [event for event in executed_commands(done.events) if event.kind is CommandKind.CODE_RUN]
+    assert not [event for event in executed(done.events) if event.kind is CommandKind.CODE_RUN]
 
 
 def test_a_crash_holds_the_submission_twice_at_most(run: Callable[..., Run]) -> None:

@@ -9,7 +9,7 @@ import pytest
 from rubrics_gym.models.keys import MissingKey, check_keys, key_of
 from rubrics_gym.models.request import Response
 from rubrics_gym.models.structured import SchemaInvalid, parse
-from rubrics_gym.settings.study import Models, ModelSettings, ProviderName
+from rubrics_gym.settings.study import Models, ProviderName
 
 SCHEMA = {
     "type": "object",
@@ -53,7 +53,7 @@ def test_a_refusal_is_called_one() -> None:
     assert caught.value.kind == "refused"
 
 
-LIVE = ModelSettings(provider=ProviderName.ANTHROPIC, model="claude-haiku-5-5")
+LIVE = {"provider": "anthropic", "model": "claude-haiku-5-5"}
 
 
 def test_simulated_models_need_no_key() -> None:
@@ -61,7 +61,7 @@ def test_simulated_models_need_no_key() -> None:
 
 
 def test_a_missing_key_names_the_variable_and_the_roles() -> None:
-    models = Models(agent=LIVE, judge=LIVE)
+    models = Models.model_validate({"agent": LIVE, "judge": LIVE})
     with pytest.raises(MissingKey, match=r"ANTHROPIC_API_KEY \(models\.agent, models\.judge\)"):
         check_keys(models, {"ANTHROPIC_API_KEY": "  "})
     check_keys(models, {"ANTHROPIC_API_KEY": "sk-secret"})

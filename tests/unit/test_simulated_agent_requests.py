@@ -127,12 +127,14 @@ class Episode:
 NOTICE = FEEDBACK.render("notice")
 
 
+@pytest.mark.isolation
 def test_the_same_request_gives_the_same_response() -> None:
     first, second = Episode(3, NOTICE), Episode(3, NOTICE)
     assert first.run() == second.run()
     assert first.responses == second.responses
 
 
+@pytest.mark.isolation
 def test_another_process_with_another_hash_seed_gives_the_same_response() -> None:
     episode = Episode(5, NOTICE)
     episode.run()
@@ -161,6 +163,7 @@ def test_different_seeds_give_different_programs() -> None:
     assert len(programs) == 8
 
 
+@pytest.mark.isolation
 def test_without_the_task_in_the_prompt_the_agent_cannot_solve_it() -> None:
     episode = Episode(1, NOTICE, statement="")
     commands = episode.run()
@@ -169,6 +172,7 @@ def test_without_the_task_in_the_prompt_the_agent_cannot_solve_it() -> None:
     assert all("submission.csv" not in program for program in episode.programs)
 
 
+@pytest.mark.isolation
 def test_renaming_the_labels_of_the_plan_changes_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = AgentSimulation(mistakes_per_program=4)
     crash = executed("Traceback (most recent call last):\n  File \"/workspace/final.py\", line 12, in <module>\nKeyError: 'x'", 1)

@@ -59,6 +59,7 @@ def test_a_finding_gets_out_through_a_rubric_that_means_it() -> None:
     assert said["rubrics"][0]["applicable"] is False
 
 
+@pytest.mark.isolation
 def test_without_such_a_rubric_the_finding_stays_inside() -> None:
     assert not any(opinion["violated"] for opinion in answer(action(BAD), [OTHER, SLOW])["rubrics"])
     assert answer(action(BAD))["task_criterion"]["violated"] is False
@@ -75,6 +76,7 @@ def test_the_task_criterion_is_the_same_with_and_without_rubrics() -> None:
     assert alone == beside and alone["violated"] is True
 
 
+@pytest.mark.isolation
 def test_only_the_words_of_a_rubric_count() -> None:
     """Id, category, kind and weight do not reach the request; with other words the rubric brings nothing to mind."""
     relabelled = CRASH.model_copy(update={"category": "other", "runtime_type": None, "error_weight": 9})
@@ -90,6 +92,7 @@ def test_a_rubric_of_foreign_words_brings_nothing_to_mind() -> None:
     assert not any(opinion["applicable"] for opinion in answer(action(BAD), nonsense)["rubrics"])
 
 
+@pytest.mark.isolation
 def test_a_request_without_its_variables_is_useless() -> None:
     """Take everything between the tags out: what remains is the template, and the template holds no finding."""
     whole = request(action(BAD), [CRASH])
@@ -132,6 +135,7 @@ def test_misses_and_false_alarms_come_at_their_rates() -> None:
     assert alarms == pytest.approx(0.2, abs=0.05)
 
 
+@pytest.mark.isolation
 def test_the_same_request_gets_the_same_answer_in_another_process(tmp_path: Path) -> None:
     asked = request(action(BAD), [CRASH, OTHER, SLOW], seed=7)
     noisy = JudgeSimulation(miss=0.5, false_alarm=0.5, meaning_threshold=0.3)

@@ -199,6 +199,7 @@ def test_complaints_of_the_task_criterion() -> None:
     assert any("prices.csv" in complaint for complaint in complaints(case(action(unlisted))))
 
 
+@pytest.mark.isolation
 def test_it_knows_nothing_of_the_project() -> None:
     """Only models, records and settings are imported: no taxonomy, no library, no prompt, no other simulated model."""
     package = Path(environment.__file__).parent

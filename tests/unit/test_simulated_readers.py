@@ -346,6 +346,7 @@ def test_the_same_request_gets_the_same_answer_and_another_seed_another_reading(
     assert answers[0] == answers[1] and len({tuple(titles) for titles in answers}) > 1
 
 
+@pytest.mark.isolation
 def test_readers_know_only_what_the_request_says() -> None:
     """Without the rendered trace there is nothing to notice; without the list of categories no category can be named."""
     events, grade = rollout(PREDICTION, "submission.csv", UNCHECKED, "id,y", [CRASHED, dict()])
@@ -358,6 +359,7 @@ def test_readers_know_only_what_the_request_says() -> None:
         simulated_classifier.Classifier(EXACT).answer(blind)
 
 
+@pytest.mark.isolation
 def test_readers_do_not_know_the_ids_of_the_taxonomy() -> None:
     """With every id renamed the same definitions are found."""
     item, _ = NOTES[10]
@@ -370,6 +372,7 @@ def test_readers_do_not_know_the_ids_of_the_taxonomy() -> None:
     assert renamed["category"] == named[json.loads(client.responses[0].text)["category"]]
 
 
+@pytest.mark.isolation
 def test_simulated_readers_share_nothing() -> None:
     folder = Path(simulated_classifier.__file__).parent
     files = [folder / "classifier.py", folder / "reviewer.py", *sorted((folder / "miner").glob("*.py"))]

@@ -49,7 +49,8 @@ EXPECTED: list[tuple[str, set[str]]] = [
     (r"simulation\.classifier\..*", {"categorize_failures", "build_truth_table"} | MIX | SORTED),
     (r"simulation\.reviewer\..*", {"attribute_causes"} | MIX | TRUTH | MATCHED),
     (r"sandbox\..*", ROLLOUTS | EXECUTED),
-    (r"collections\.pool\.tasks\.limit|collections\.pool\.attempts", {"prepare_task"} | ROLLOUTS),
+    (r"collections\.pool\.tasks\.limit", {"prepare_task"} | ROLLOUTS),
+    (r"collections\.pool\.attempts", ROLLOUTS),
     (r"collections\.pool\.limits\..*", ROLLOUTS),
     (r"distributions\.pool_complete\.target", MIX | MATCHED),
     (r"distributions\.heldout_complete\.target", MIX),
@@ -60,10 +61,13 @@ EXPECTED: list[tuple[str, set[str]]] = [
     (r"libraries\.random\.source|libraries\.random\.size_of", {"sample_library", "embed_library"} | JUDGED),
     (r"arms\.execute\..*", EXECUTED),
     (r"arms\.(notice|checks_only)\..*", EPISODE),
+    (r"arms\.\w+\.(submit|escalate)\..*", EPISODE),  # the replayed judge knows no policy
     (r"arms\.\w+\..*", JUDGED),
-    (r"evaluation\.repeats|evaluation\.split", {"prepare_task"} | EXECUTED),
+    (r"evaluation\.split", {"prepare_task"} | EXECUTED),
+    (r"evaluation\.repeats", EXECUTED),
     (r"evaluation\.limits\..*", EXECUTED),
-    (r"statistics\..*", TABLES | MEASURED | TRUTH),
+    (r"statistics\..*", TABLES | MEASURED | TRUTH | COSTS),
+    (r"budget\..*", set()),
     (r"report\.title", PAGE),
 ]
 
@@ -199,7 +203,7 @@ def test_a_comment_or_docstring_in_any_module_plans_nothing(finished: Workflow, 
         ("report/figures.py", FIGURES),
         ("providers/simulated/judge/__init__.py", JUDGED),
         ("providers/simulated/agent/__init__.py", ROLLOUTS | EXECUTED),
-        ("providers/simulated/miner.py", MINED),
+        ("providers/simulated/miner/__init__.py", MINED),
     ],
 )
 def test_a_line_of_logic_plans_the_rules_that_reach_it_and_what_follows(

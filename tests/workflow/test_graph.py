@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from tests.workflow.conftest import TOP
 
 RULES = {path.stem: path.read_text() for path in (TOP / "rules").glob("*.smk")}
@@ -46,6 +48,7 @@ def test_only_graders_open_private_bundles() -> None:
     assert readers == {"grade_rollout", "grade_episode"}
 
 
+@pytest.mark.isolation
 def test_only_the_truth_table_reads_plans() -> None:
     readers = {name for name, block in blocks().items() if "plan" in part(block, "input")}
     assert readers == {"build_truth_table"}

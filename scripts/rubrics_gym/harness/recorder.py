@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -56,9 +55,21 @@ def read_trajectory(path: str | Path) -> list[Event]:
             raise DamagedFile(
                 f"{path}, event {number}: {where}: {first['msg']}. The file was written by another version, or changed."
             ) from None
+    for event in events:
+        _refuse_contradiction(path, event)
     if is_truncated(path):
         _log.warning("%s: the last line is cut; its writer was killed. %d events are whole.", path, len(events))
     return events
+
+
+def _refuse_contradiction(path: str | Path, event: Event) -> None:
+    """A command that was not executed has no outcome; a record that gives it one must not reach any reader of failures."""
+    if not isinstance(event, CommandEvent) or event.route is Route.EXECUTED:
+        return
+    if event.exit_code is not None or event.timed_out or event.output_bytes or event.duration_s is not None:
+        raise DamagedFile(
+            f"{path}, step {event.step}, command {event.index}: recorded as {event.route}, but with the outcome of an execution."
+        )
 
 
 def is_truncated(path: str | Path) -> bool:
@@ -69,17 +80,3 @@ def is_truncated(path: str | Path) -> bool:
             return False
         file.seek(-1, os.SEEK_END)
         return file.read(1) != b"\n"
-
-
-def executed_commands(events: Iterable[Event]) -> Iterator[CommandEvent]:
-    """The commands that really ran: all that failure mining, distributions and the truth about a judge may read.
-
-    A command that was not executed but carries an end (exit code, output, duration) is a contradiction and raises ValueError.
-    """
-    for event in events:
-        if not isinstance(event, CommandEvent):
-            continue
-        if event.route is Route.EXECUTED:
-            yield event
-        elif event.exit_code is not None or event.timed_out or event.output_bytes or event.duration_s is not None:
-            raise ValueError(f"step {event.step}, command {event.index}: recorded as {event.route}, but with the outcome of an execution")

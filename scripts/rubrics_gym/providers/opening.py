@@ -30,10 +30,9 @@ def open_provider(model: ModelSettings, role: str, simulation: Any, **given: Any
 
 @contextmanager
 def open_client(
-    model: ModelSettings, role: str, simulation: Any, unit: str, prices: str, allowance_usd: float | None = None, **given: Any
+    model: ModelSettings, role: str, simulation: Any, unit: str, account: str, prices: str, allowance_usd: float, **given: Any
 ) -> Iterator[Client]:
-    """A client for one role that writes the ledger of one unit. `prices` is the path of the price table; the allowance is the model's own
-    unless another is given."""
-    allowance = model.allowance_usd if allowance_usd is None else allowance_usd
-    with Ledger(store_folder(), unit) as ledger:
-        yield Client(open_provider(model, role, simulation, **given), ledger, load_prices(prices), round(allowance * 1_000_000))
+    """A client for one role that writes the ledger of one unit. `account` is the key of the work: the allowance bounds what that may cost.
+    `prices` is the path of the price table."""
+    with Ledger(store_folder(), unit, account) as ledger:
+        yield Client(open_provider(model, role, simulation, **given), ledger, load_prices(prices), round(allowance_usd * 1_000_000))

@@ -6,9 +6,9 @@ Every model is closed (an unknown key is an error) and every field carries the s
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from rubrics_gym.records.tasks import Role
 
@@ -40,23 +40,54 @@ class ModelSettings(Settings):
     )
     model: str = Field(description="Name of the model as the provider knows it. A simulated model's name carries its version.")
     max_tokens: Positive = Field(4096, description="Most tokens in one answer.")
-    allowance_usd: Annotated[float, Field(gt=0)] = Field(
-        100.0,
-        description="Most dollars that one job of a reading role (or the judge of one episode) may cost; the agent has limits.cost_usd.",
-    )
+
+
+class AgentModel(ModelSettings):
+    """Attempts the tasks."""
+
+    model: str = Field("simulated-agent-1", description="As the provider knows it.")
+
+
+class JudgeModel(ModelSettings):
+    """Predicts what a command would do."""
+
+    model: str = Field("simulated-judge-1", description="As the provider knows it.")
+
+
+class MinerModel(ModelSettings):
+    """Writes rubrics from rollouts."""
+
+    model: str = Field("simulated-miner-1", description="As the provider knows it.")
+    max_tokens: Positive = Field(8192, description="Most tokens in one answer.")
+
+
+class ClassifierModel(ModelSettings):
+    """Sorts failures and rubrics into categories."""
+
+    model: str = Field("simulated-classifier-1", description="As the provider knows it.")
+
+
+class ReviewerModel(ModelSettings):
+    """Names the cause of a wrong result."""
+
+    model: str = Field("simulated-reviewer-1", description="As the provider knows it.")
 
 
 class Models(Settings):
     """Role -> model. The judge and the miner are meant to be stronger than the agent."""
 
-    agent: ModelSettings = Field(ModelSettings(model="simulated-agent-1"), description="Attempts the tasks.")
-    judge: ModelSettings = Field(ModelSettings(model="simulated-judge-1"), description="Predicts what a command would do.")
-    miner: ModelSettings = Field(ModelSettings(model="simulated-miner-1", max_tokens=8192), description="Writes rubrics from rollouts.")
-    classifier: ModelSettings = Field(
-        ModelSettings(model="simulated-classifier-1", max_tokens=1024), description="Sorts failures and rubrics into categories."
-    )
-    reviewer: ModelSettings = Field(
-        ModelSettings(model="simulated-reviewer-1", max_tokens=1024), description="Names the cause of a wrong result."
+    agent: AgentModel = Field(AgentModel(), description="Attempts the tasks.")
+    judge: JudgeModel = Field(JudgeModel(), description="Predicts what a command would do.")
+    miner: MinerModel = Field(MinerModel(), description="Writes rubrics from rollouts.")
+    classifier: ClassifierModel = Field(ClassifierModel(), description="Sorts failures and rubrics into categories.")
+    reviewer: ReviewerModel = Field(ReviewerModel(), description="Names the cause of a wrong result.")
+
+
+class Budget(Settings):
+    """What may be spent. No rule's parameter: raising it is no reason to ask again."""
+
+    job_usd: Positive = Field(
+        100, description="Most dollars that one job of a reading role may cost, or the judge of one episode; the agent has limits.cost_usd."
     )
 
 
@@ -308,6 +339,7 @@ class Study(Settings):
     name: Name = Field("default", description="Name of the study.")
     seed: int = Field(20261129, description="Seed of everything that is drawn at random.")
     models: Models = Field(Models(), description="Role -> model.")
+    budget: Budget = Field(Budget(), description="What may be spent.")
     simulation: Simulation = Field(Simulation(), description="The simulated models.")
     sandbox: Sandbox = Field(Sandbox(), description="Where commands run.")
     collections: dict[Name, Collection] = Field(description="Rollouts to collect.")
@@ -318,3 +350,9 @@ class Study(Settings):
     statistics: Statistics = Field(Statistics(), description="Intervals.")
     report: Report = Field(Report(), description="The dashboard.")
     pathvars: dict[str, str] = Field(default_factory=dict, description="Where results lie, e.g. {results: results/protocols/NAME}.")
+
+    @field_validator("collections", "distributions", "libraries", "arms")
+    @classmethod
+    def _by_name(cls, named: dict[str, Any]) -> dict[str, Any]:
+        """In the order of the names: the order of keys in a file says nothing, and must plan nothing."""
+        return dict(sorted(named.items()))

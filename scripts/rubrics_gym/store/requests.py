@@ -57,6 +57,7 @@ class LedgerLine(Record):
     kind: str = ""  # why it failed, was refused or stays unresolved
     waited_s: float = 0.0  # waited before it was sent, because an earlier try failed
     body_sha256: str = ""  # of the response's canonical JSON
+    account: str = ""  # on whose allowance it counts: the key of the work that it was asked for
     replaces: str = ""  # the earlier record of the same request that this one repeats
 
 
@@ -81,8 +82,9 @@ def request_key(request: dict[str, Any], unit: str, occurrence: int, generation:
 class Ledger:
     """The requests of one unit. Opening takes the unit's lease and closes what a killed process left open."""
 
-    def __init__(self, root: str | Path, unit: str):
+    def __init__(self, root: str | Path, unit: str, account: str = ""):
         self.unit = unit
+        self.account = account
         self._root = Path(root)
         folder = unit_folder(self._root / "requests", unit)
         self._lease = Lease(folder / ".lease", f"the requests of {unit}")
@@ -111,7 +113,8 @@ class Ledger:
 
     @property
     def charged_microdollars(self) -> int:
-        """What the unit has cost since it was last asked for anew, unresolved requests at their maximum, over all processes that worked on it."""
+        """What the unit has cost on this account since it was last asked for anew, unresolved requests at their maximum, over all processes that
+        worked on it. Another study that asks the same unit for other work has an account of its own."""
         return self._charged
 
     def key(self, request: dict[str, Any], occurrence: int) -> str:
@@ -183,6 +186,7 @@ class Ledger:
             at=now(),
             max_cost_microdollars=max_cost,
             waited_s=waited_s,
+            account=self.account,
             replaces=earlier[-1] if earlier else "",
         )
 
@@ -220,7 +224,8 @@ class Ledger:
         known = self._latest.get(entry.record)
         if known is None:
             self._records.setdefault(entry.key, []).append(entry.record)
-        self._charged += entry.cost_microdollars - (known.cost_microdollars if known else 0)
+        if entry.account == self.account:
+            self._charged += entry.cost_microdollars - (known.cost_microdollars if known else 0)
         self._latest[entry.record] = entry
 
     def _append(self, *lines: LedgerLine, durable: bool) -> None:
