@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
+import functools
+import itertools
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -11,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from rubrics_gym.settings import loading
+from rubrics_gym.settings import loading, slices
 from tests.workflow.conftest import SMALL, TOP, Workflow
 
 CONFIG = ("--configfile", "config/small.yaml")
@@ -33,6 +37,9 @@ SORTED = {"categorize_rubrics"} | MATCHED
 MERGED = {"merge_library"} | SORTED
 MINED = {"mine_candidates"} | MERGED
 ROLLOUTS = {"collect_rollout", "grade_rollout"} | FAILURES | MINED
+
+# rules that follow from the others in every line of the table where they occur: which of them read a leaf themselves makes no difference
+LATE = TABLES | MEASURED | TRUTH | COSTS | {"failure_distribution"}
 
 # pattern of a leaf -> rules that its change plans. The first pattern that matches counts.
 EXPECTED: list[tuple[str, set[str]]] = [
@@ -144,21 +151,62 @@ def overlay(path: str, value: Any) -> dict[str, Any]:
     return {"extends": "config/small.yaml", **nested}
 
 
-LEAVES = [(path, value) for path, value in leaves(merged_study()) if not ELSEWHERE.fullmatch(path)]
+MADE_BY = {"match_library": "match", "scramble_library": "scramble", "sample_library": "sample"}
 
 
-def expected(path: str) -> set[str]:
+def read_by(config: dict[str, Any]) -> dict[tuple[str, ...], str]:
+    """(rule, names) -> what the rule reads of a configuration, for every collection, library, distribution, arm and judge."""
+    study = loading.load_study(config, "changed")
+    names = [
+        {"collection": "pool", "library": library, "distribution": distribution, "arm": arm, "judge": arm}
+        for library in study.libraries
+        for distribution in study.distributions
+        for arm in study.evaluation.arms
+    ]
+    read = {}
+    for rule, wildcards in itertools.product(slices.SLICES, names):
+        if MADE_BY.get(rule, "") not in ("", study.libraries[wildcards["library"]].recipe):
+            continue
+        with contextlib.suppress(AssertionError, KeyError):  # not a mined library, not a judge
+            read[rule, *wildcards.values()] = slices.settings_of(rule, study, wildcards)
+    return read
+
+
+def expected(path: str) -> tuple[str, set[str]]:
     for pattern, rules in EXPECTED:
         if re.fullmatch(pattern, path):
-            return rules
+            return pattern, rules
     raise AssertionError(f"{path} is not in the table of expected reruns: say which rules its change plans")
 
 
-@pytest.mark.parametrize(("path", "value"), LEAVES, ids=[path for path, _ in LEAVES])
-def test_a_changed_leaf_plans_exactly_what_depends_on_it(finished: Workflow, tmp_path: Path, path: str, value: Any) -> None:
+STUDY = merged_study()
+LEAVES = [(path, value) for path, value in leaves(STUDY) if not ELSEWHERE.fullmatch(path)]
+GROUPS = {pattern: [leaf for leaf in LEAVES if expected(leaf[0])[0] == pattern] for pattern, _ in EXPECTED}
+
+
+def with_leaf(path: str, value: Any) -> dict[str, Any]:
+    changed = copy.deepcopy(STUDY)
+    *place, last = path.split(".")
+    functools.reduce(lambda inner, key: inner[key], place, changed)[last] = value
+    return changed
+
+
+@pytest.mark.parametrize("pattern", [pattern for pattern, _ in EXPECTED])
+def test_a_changed_leaf_plans_exactly_what_depends_on_it(finished: Workflow, tmp_path: Path, pattern: str) -> None:
+    """The first leaf of each line of the table is flipped in a dry-run; the others must change what the same rules read."""
+    (first, value), *others = GROUPS[pattern]
+    before = read_by(STUDY)
+
+    def rereads(path: str, old: Any) -> set[str]:
+        after = read_by(with_leaf(path, flipped(path, old)))
+        return {key[0] for key in before if before[key] != after.get(key)}
+
+    for path, old in others:
+        assert rereads(path, old) - LATE == rereads(first, value) - LATE, path
+        assert rereads(path, old) <= expected(path)[1], path
     changed = tmp_path / "changed.yaml"
-    changed.write_text(yaml.safe_dump(overlay(path, flipped(path, value))))
-    assert set(finished.planned("--configfile", str(changed))) == expected(path)
+    changed.write_text(yaml.safe_dump(overlay(first, flipped(first, value))))
+    assert set(finished.planned("--configfile", str(changed))) == expected(first)[1]
 
 
 def test_reordered_keys_equal_overlays_and_numbers_as_text_plan_nothing(finished: Workflow, tmp_path: Path) -> None:

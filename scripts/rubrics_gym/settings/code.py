@@ -27,8 +27,11 @@ def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
     return body
 
 
-def _serialise(node: object, write: list[str]) -> None:
+def _serialise(node: object, write: list[str], imports: list[ast.Import | ast.ImportFrom]) -> None:
+    """Write a syntax tree as text, and collect its import statements on the way: one walk, because every dry-run does it for every module."""
     if isinstance(node, ast.AST):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            imports.append(node)
         write.append(f"({type(node).__name__}")
         for name in node._fields:
             value = getattr(node, name, None)
@@ -37,12 +40,12 @@ def _serialise(node: object, write: list[str]) -> None:
             if name == "body" and isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 value = _without_docstring(value)
             write.append(f" {name}=")
-            _serialise(value, write)
+            _serialise(value, write, imports)
         write.append(")")
     elif isinstance(node, list):
         write.append("[")
         for item in node:
-            _serialise(item, write)
+            _serialise(item, write, imports)
             write.append(",")
         write.append("]")
     else:
@@ -51,11 +54,18 @@ def _serialise(node: object, write: list[str]) -> None:
 
 def fingerprint(source: str) -> str:
     """16 hex digits that change when, and only when, the code does (not its comments, docstrings or layout)."""
+    return _look(source)[0]
+
+
+def _look(source: str) -> tuple[str, list[ast.Import | ast.ImportFrom]]:
+    """Fingerprint and import statements of a source text."""
     parts: list[str] = []
-    _serialise(ast.parse(source), parts)
-    return hashlib.sha256("".join(parts).encode()).hexdigest()[:16]
+    imports: list[ast.Import | ast.ImportFrom] = []
+    _serialise(ast.parse(source), parts, imports)
+    return hashlib.sha256("".join(parts).encode()).hexdigest()[:16], imports
 
 
+@functools.cache
 def _module_file(module: str, scripts: Path) -> Path | None:
     path = scripts / Path(*module.split("."))
     for candidate in (path.with_suffix(".py"), path / "__init__.py"):
@@ -64,11 +74,11 @@ def _module_file(module: str, scripts: Path) -> Path | None:
     return None
 
 
-def _imports(tree: ast.Module, module: str, is_package: bool) -> Iterable[str]:
-    for node in ast.walk(tree):
+def _names(imports: Iterable[ast.Import | ast.ImportFrom], module: str, is_package: bool) -> Iterable[str]:
+    for node in imports:
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
-        elif isinstance(node, ast.ImportFrom):
+        else:
             base = node.module or ""
             if node.level:  # relative to the package that holds the module
                 anchor = module.split(".") if is_package else module.split(".")[:-1]
@@ -80,10 +90,8 @@ def _imports(tree: ast.Module, module: str, is_package: bool) -> Iterable[str]:
 
 @functools.cache
 def _read(path: Path, module: str) -> tuple[str, frozenset[str]]:
-    source = path.read_text(encoding="utf-8")
-    tree = ast.parse(source)
-    found = frozenset(name for name in _imports(tree, module, path.name == "__init__.py") if name.split(".")[0] == PACKAGE)
-    return fingerprint(source), found
+    print_of, imports = _look(path.read_text(encoding="utf-8"))
+    return print_of, frozenset(name for name in _names(imports, module, path.name == "__init__.py") if name.split(".")[0] == PACKAGE)
 
 
 def reach(script: Path, also: Iterable[str] = (), without: Iterable[str] = (), scripts: Path = SCRIPTS) -> dict[str, str]:
