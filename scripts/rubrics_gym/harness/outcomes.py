@@ -24,8 +24,8 @@ def attempt_outcome(events: Sequence[Event]) -> Outcome | None:
 def final_outcome(events: Sequence[Event], final: FinalEvent) -> Outcome | None:
     """The outcome of an episode, which is graded on what the run of final.py wrote.
 
-    A loss during the episode stays a loss. A final run without an exit line is lost; one that was stopped at its cap reached a limit,
-    whatever it had written by then; one that failed for want of memory is a real failure of the agent.
+    A loss during the episode stays a loss. A final run without an exit line is lost; one that was stopped at its cap reached a limit;
+    one that failed for want of memory is a real failure of the agent. The grader grades a deliverable that exists all the same.
     """
     end = next((event for event in reversed(events) if isinstance(event, EndEvent)), None)
     if end is None:

@@ -23,9 +23,12 @@ class Headline:
 
 def headlines(tables: Mapping[str, Sequence[Cells]], asked: Iterable[Sequence[str]]) -> list[Headline]:
     """The headlines of a page from the text cells of its tables and the questions (question, first arm, second arm)."""
+    asked = list(asked)
     by_pair = {(row["first"], row["second"]): row for row in tables.get("contrasts", ()) if row["endpoint"] == "valid"}
     found = [contrast_headline(question, by_pair[first, second]) for question, first, second in asked if (first, second) in by_pair]
     judged = [row for row in tables.get("precision_recall", ()) if row["kind"] == "judge" and row["library"] != NO_LIBRARY]
+    order = [first for _, first, _ in asked]  # the library that the questions are about comes first
+    judged.sort(key=lambda row: order.index(row["judge"]) if row["judge"] in order else len(order))
     found += [judge_headline(row) for row in judged[:1]]
     found += [truth_headline(row) for row in tables.get("truth", ()) if row["kind"] == "total"]
     found += [cost_headline(row) for row in tables.get("requests", ()) if row["stage"] == "total"]
@@ -64,7 +67,7 @@ def _signed(points: str) -> str:
 
 
 def judge_headline(row: Cells) -> Headline:
-    """What precision and recall of the first library's judge say."""
+    """What precision and recall of a judge with a library say."""
     parts = [f"{name} {_percent(row, name)}" for name in ("precision", "recall")]
     evidence = f"Judge with library {row['library']}; {row['n']} commands, {row['clusters']} competitions"
     prevalence = f", {100 * float(row['prevalence']):.0f}% of which failed" if row.get("prevalence") else ""

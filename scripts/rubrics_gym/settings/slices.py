@@ -128,7 +128,7 @@ class ReplayJudge(Settings):
 
 class MeasureJudge(Settings):
     statistics: Statistics
-    judges: dict[str, str | None]  # judge -> library
+    judges: tuple[str, ...]  # in the order of the evaluation's arms
     contaminated: tuple[str, ...]
     simulated: bool
     study: str
@@ -281,11 +281,11 @@ def _replay_judge(study: Study, w: Wildcards) -> ReplayJudge:
 
 
 def _measure_judge(study: Study, w: Wildcards) -> MeasureJudge:
-    named = {name: judge.library for name, judge in judges(study).items()}
+    libraries = {judge.library for judge in judges(study).values() if judge.library is not None}
     return MeasureJudge(
         statistics=study.statistics,
-        judges=named,
-        contaminated=tuple(sorted({lib for lib in named.values() if lib is not None and contaminated(study, lib)})),
+        judges=tuple(judges(study)),
+        contaminated=tuple(sorted(library for library in libraries if contaminated(study, library))),
         simulated=is_simulated(study),
         study=study.name,
     )
