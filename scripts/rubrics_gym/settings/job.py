@@ -31,7 +31,7 @@ def _logger(path: str, name: str) -> logging.Logger:
 def _paragraph(rule: str, wildcards: str, error: BaseException) -> str:
     what = f"{rule} ({wildcards})" if wildcards else rule
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        return f"{what}: the disk is full ({error.filename or 'while writing'}). Free some space and run the same command again; nothing half-written was kept."
+        return f"{what}: the disk is full ({error.filename2 or error.filename or 'while writing'}). Free some space and run the same command again; nothing half-written was kept."
     if isinstance(error, OSError) and error.errno in (errno.EROFS, errno.EACCES):
         return f"{what}: {error.filename} cannot be written ({error.strerror}). Make the folder writable, or choose another with --config 'pathvars={{results: FOLDER}}'."
     message = " ".join(str(error).split())
@@ -54,6 +54,7 @@ def job(snakemake: Any, settings: type[S]) -> Iterator[tuple[S, logging.Logger]]
     On an error the outputs of the job are removed (whoever wrote them), the traceback goes to the log, and one paragraph to stderr.
     """
     die_with_parent()
+    logging.raiseExceptions = False  # on a full disk the log cannot be written either; the paragraph on stderr must do
     wildcards = ", ".join(f"{key}={value}" for key, value in snakemake.wildcards.items())
     try:
         log = _logger(snakemake.log[0], snakemake.rule)
