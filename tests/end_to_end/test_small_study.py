@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import yaml
 
 from rubrics_gym.records.trajectory import EVENT
 from rubrics_gym.report.specs import SPECS
-from tests.workflow.conftest import Workflow, copy_tree
+from tests.workflow.conftest import TOP, Workflow, copy_tree
 
 CONFIG = ("--configfile", "config/small.yaml")
 STUDY = {
@@ -102,6 +103,13 @@ def test_no_episode_without_its_outcome(study: Workflow) -> None:
     for row in table(study, "arms"):
         assert int(row["planned"]) == 2
         assert int(row["finished"]) + int(row["lost"]) + int(row["not_run"]) == 2
+
+
+def test_a_browser_opens_its_dashboard(study: Workflow) -> None:
+    browser = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/end_to_end/test_dashboard_browser.py"]
+    dashboard = str(study.folder / "results" / "dashboard.html")
+    run = subprocess.run(browser, cwd=TOP, env={**os.environ, "RUBRICS_DASHBOARD": dashboard}, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout[-3000:]
 
 
 def test_results_can_be_deleted_and_nothing_is_paid_again(study: Workflow, tmp_path: Path) -> None:
