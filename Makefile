@@ -9,7 +9,7 @@ dashboard: environment
 	@echo "Open results/dashboard.html"
 
 test: environment
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist loadgroup
 
 # Style, types, rooms, drift of the generated documentation.
 check: environment

@@ -27,7 +27,11 @@ STUDY = {
     "evaluation": {"split": "development", "arms": ["execute", "notice", "task_only", "scrambled", "random", "matched"]},
 }
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("small_study"),
+    pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
+]
 
 
 @pytest.fixture(scope="module")
