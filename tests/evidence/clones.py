@@ -13,12 +13,16 @@ SCIENTIFIC = ("arms", "contrasts", "failure_mix", "libraries", "precision_recall
 
 
 class Clone:
-    """A fresh clone and the environment that its Snakemake runs in (this one's, unless it makes its own)."""
+    """A fresh clone and the environment that its Snakemake runs in: that of `binaries`, or this one's."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, binaries: Path = Path(sys.executable).parent):
         subprocess.run(["git", "clone", "--quiet", str(TOP), str(folder)], check=True)
         self.folder = folder
-        self.environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+        self.use(binaries)
+
+    def use(self, binaries: Path) -> None:
+        """Run everything from now on with the programs of this folder first."""
+        self.environment = {**os.environ, "PATH": f"{binaries}:{os.environ['PATH']}"}
         self.environment.pop("RUBRICS_STORE", None)
 
     def run(self, *command: str, **options: object) -> subprocess.CompletedProcess[str]:
