@@ -20,7 +20,7 @@ check: environment
 	cd scripts && ../$(BIN)/lint-imports --config ../pyproject.toml
 	$(BIN)/snakemake --lint
 
-# Measures afresh what an issue must show: make evidence NAME=end_to_end
+# Measures afresh what a milestone must show: make evidence NAME=end_to_end
 evidence: environment
 	$(BIN)/python tests/evidence/$(NAME).py
 
