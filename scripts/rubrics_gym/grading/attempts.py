@@ -13,19 +13,20 @@ from rubrics_gym.grading.submissions import InvalidSubmission
 from rubrics_gym.records.grades import Grade, RuleResult
 from rubrics_gym.records.outcomes import POLICY, Outcome
 
-# Benchmark -> the module of this room that grades it. It is opened by its name, so that a grading job reaches no grader but its own.
-GRADERS = {
-    "packaged": "packaged",
-    "dabench": "dabench",
-    "da_code": "da_code",
-    "dsbench": "dsbench",
-    "mlgym": "mlgym",
-    "mlagentbench": "mlagentbench",
-    "re_bench": "re_bench",
-    "openml": "openml",
-    "mle_bench": "mle_bench",
-    "paperbench": "paperbench",
-}
+# Benchmarks that can be graded, each by the module of this room that has its name. It is opened by that name, so that a grading job reaches no
+# grader but its own.
+GRADERS = (
+    "packaged",
+    "dabench",
+    "dacode",
+    "dsbench",
+    "mlgym",
+    "mlagentbench",
+    "rebench",
+    "openml",
+    "mlebench",
+    "paperbench",
+)
 
 
 class Grader(Protocol):
@@ -44,7 +45,7 @@ def grader_module(benchmark: str) -> str:
     """Name of the module that grades a benchmark. KeyError when there is none."""
     if benchmark not in GRADERS:
         raise KeyError(f"no grader for benchmark {benchmark!r}; known are {', '.join(GRADERS)}")
-    return f"rubrics_gym.grading.{GRADERS[benchmark]}"
+    return f"rubrics_gym.grading.{benchmark}"
 
 
 def grade(private_archive: str | Path, deliverable: str | Path | None, outcome: Outcome | None) -> Grade:
@@ -79,7 +80,7 @@ def _findings(bundle: PrivateBundle, path: Path | None, outcome: Outcome | None)
 
 def _handed_in(bundle: PrivateBundle, path: Path) -> bool:
     """Whether any of the files that the task asks for is there; most ask for one."""
-    asked = [path.parent / name for name in bundle.grading.get("deliverables", [path.name])]
+    asked = [path.parent / name for name in bundle.grading.get("deliverables") or [path.name]]
     return any(file.exists() or file.is_symlink() for file in asked)
 
 

@@ -3,11 +3,13 @@
 The official rule keeps, of answers and of expected values, only the last of each name, and leaves questions without an answer out of every
 denominator. The corrected rule holds repeated names against each other in their order, and counts a missing answer as wrong.
 
-`grading.json` holds, besides the common keys, `answers`: the [name, value] pairs of the benchmark's label file, in its order.
+`grading.json` holds, besides the common keys, `tolerance` (absolute); `answers.json` the [name, value] pairs of the benchmark's label file, in its
+order and with its repetitions.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -20,15 +22,14 @@ from rubrics_gym.records.grades import RuleResult
 from rubrics_gym.records.outcomes import Outcome
 
 ANSWER = re.compile(r"@(\w+)\[(.*?)\]")
-TOLERANCE = 1e-6  # absolute; the questions say how to round
+TOLERANCE = 1e-6  # of the official script, absolute; the questions say how to round
 
 Pairs = Sequence[tuple[str, str]]
 
 
 def grade(bundle: PrivateBundle, deliverable: Path) -> Findings:
     """Grade a text file with answers. A file without any is an answer to nothing: all its parts are wrong by both rules."""
-    text = read_text(deliverable)
-    expected = [(name, value) for name, value in bundle.grading["answers"]]
+    text, expected = read_text(deliverable), _expected(bundle)
     return by_corrected(_result(official(expected, text)), _result(corrected(expected, text)))
 
 
@@ -39,7 +40,11 @@ def missing(bundle: PrivateBundle, outcome: Outcome, reason: str) -> Findings:
 
 def reference(bundle: PrivateBundle) -> dict[str, bytes]:
     """The expected answers in the form that the questions ask for."""
-    return {"answer.txt": "".join(f"@{name}[{value}]\n" for name, value in bundle.grading["answers"]).encode()}
+    return {"answer.txt": "".join(f"@{name}[{value}]\n" for name, value in _expected(bundle)).encode()}
+
+
+def _expected(bundle: PrivateBundle) -> Pairs:
+    return [(name, value) for name, value in json.loads(bundle.members["answers.json"])]
 
 
 def official(expected: Pairs, text: str) -> list[bool]:

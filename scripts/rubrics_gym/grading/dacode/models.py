@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rubrics_gym.grading.da_code.columns import find_columns, task_type
-from rubrics_gym.grading.da_code.metrics import silhouette
-from rubrics_gym.grading.da_code.rules import Config, Options, Rule
+from rubrics_gym.grading.dacode.columns import find_columns, task_type
+from rubrics_gym.grading.dacode.metrics import silhouette
+from rubrics_gym.grading.dacode.rules import Config, Options, Rule
 from rubrics_gym.grading.submissions import InvalidSubmission
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from rubrics_gym.grading.da_code.rules import Config, Options, Rule
+from rubrics_gym.grading.dacode.rules import Config, Options, Rule
 
 TOLERANCE = 1e-2
 _OBJECT = re.compile(r"\{.*\}", re.DOTALL)

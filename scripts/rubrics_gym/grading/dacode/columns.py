@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 LABELS = ("label", "labels", "class", "classes", "results", "result")
@@ -63,4 +64,4 @@ def _could_be_target(column: Any, kind: str) -> bool:
 def _counts_up(column: Any) -> bool:
     """Whether the sorted values go up in steps of one, as row numbers do."""
     values = column.sort_values().tolist()
-    return all(after - before == 1 for before, after in zip(values, values[1:], strict=False))
+    return all(after - before == 1 for before, after in itertools.pairwise(values))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rubrics_gym.grading.da_code.rules import Config, Options, Rule
+from rubrics_gym.grading.dacode.rules import Config, Options, Rule
 from rubrics_gym.grading.submissions import InvalidSubmission
 
 TOLERANCE = 1e-2

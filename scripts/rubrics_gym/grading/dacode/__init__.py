@@ -16,10 +16,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from rubrics_gym.grading.bundle import PrivateBundle
-from rubrics_gym.grading.da_code import alignment, metrics, texts
-from rubrics_gym.grading.da_code.images import compare_image
-from rubrics_gym.grading.da_code.models import compare_competition_ml, compare_ml
-from rubrics_gym.grading.da_code.rules import (
+from rubrics_gym.grading.dacode import alignment, metrics, texts
+from rubrics_gym.grading.dacode.images import compare_image
+from rubrics_gym.grading.dacode.models import compare_competition_ml, compare_ml
+from rubrics_gym.grading.dacode.rules import (
     Comparison,
     Rule,
     corrected_options,
@@ -27,8 +27,8 @@ from rubrics_gym.grading.da_code.rules import (
     official_options,
     official_scale,
 )
-from rubrics_gym.grading.da_code.tables import compare_csv, compare_sqlite
-from rubrics_gym.grading.da_code.texts import compare_text
+from rubrics_gym.grading.dacode.tables import compare_csv, compare_sqlite
+from rubrics_gym.grading.dacode.texts import compare_text
 from rubrics_gym.grading.findings import Findings, by_corrected, left_out, not_scored
 from rubrics_gym.grading.submissions import InvalidSubmission, read_text
 from rubrics_gym.records.grades import RuleResult
@@ -133,8 +133,8 @@ def _comparison(name: str, given: Any, expected: Any, options: dict[str, Any] | 
 
 
 def _inside(folder: Path, name: str) -> Path:
-    """A file of the agent's. A link could point at files that only the grader may read."""
-    path = folder / name
+    """A file of the agent's: at its place, or by its base name, which is what the statement asks for. No link, which could point anywhere."""
+    path = folder / name if (folder / name).is_file() else folder / PurePosixPath(name).name
     if path.is_symlink() or not path.resolve().is_relative_to(folder.resolve()):
         raise InvalidSubmission(f"{name} is not a regular file of the work folder")
     return path
