@@ -15,3 +15,8 @@ def store_folder() -> Path:
 def wheel_folder() -> Path:
     """The sandbox's package index: made by set-up beside the environment, or the folder that RUBRICS_WHEELS names."""
     return Path(os.environ.get("RUBRICS_WHEELS", str(Path(sys.prefix) / "wheels")))
+
+
+def grading_python() -> Path:
+    """The Python of the grading environment: made by `make grading` in `.venv-grading`, or the one that RUBRICS_GRADING_PYTHON names."""
+    return Path(os.environ.get("RUBRICS_GRADING_PYTHON", ".venv-grading/bin/python")).absolute()
