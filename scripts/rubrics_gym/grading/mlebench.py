@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from rubrics_gym.grading.bundle import PrivateBundle
 from rubrics_gym.grading.findings import Findings, by_official, not_scored
 from rubrics_gym.grading.leaderboards import Cutoffs, LeaderboardProblem, load_cutoffs
-from rubrics_gym.grading.programs import ProgramFailed, run_python
+from rubrics_gym.grading.programs import run_python
 from rubrics_gym.grading.submissions import InvalidSubmission
 from rubrics_gym.records.base import Record
 from rubrics_gym.records.grades import RuleResult
@@ -88,7 +88,9 @@ def self_test(bundle: PrivateBundle) -> SelfTest:
     The result is a finding, not a verdict: `refuse_if_unsound` draws the consequence.
     """
     answer = _ask(bundle, None)
-    found = {name: answer[name] or {"score": None, "reason": "there is none"} for name in ("gold", "sample", "shuffled", "shuffled_canonical")}
+    found = {
+        name: answer[name] or {"score": None, "reason": "there is none"} for name in ("gold", "sample", "shuffled", "shuffled_canonical")
+    }
     gold, shuffled = found["gold"]["score"], found["shuffled"]["score"]
     return SelfTest(
         competition=bundle.grading["competition"],
@@ -179,6 +181,3 @@ def _is_perfect(score: float, bundle: PrivateBundle) -> bool:
         return True
     standings = _cutoffs(bundle)
     return standings is not None and standings.medal(score) == "gold"
-
-
-__all__ = ["GraderProblem", "ProgramFailed", "SelfTest", "grade", "missing", "reference", "refuse_if_unsound", "self_test"]

@@ -10,7 +10,7 @@ import resource
 import signal
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,11 +40,17 @@ class Run:
         return " ".join((self.stderr or self.stdout).split())[-SHOWN:]
 
 
+# folder that is the working folder, command, seconds -> how it ended; everything that it can see is in the folder
+SandboxRun = Callable[[Path, str, float], Run]
+
+
 def run_python(arguments: Sequence[str], folder: Path, timeout_s: float, text: str = "") -> Run:
     """Run the Python of the grading environment in `folder` with `text` on stdin. ProgramFailed when there is no such environment."""
     python = grading_python()
     if not python.is_file():
-        raise ProgramFailed(f"{python} does not exist, so there is nothing to grade with. Run `make grading` once; it makes the grading environment.")
+        raise ProgramFailed(
+            f"{python} does not exist, so there is nothing to grade with. Run `make grading` once; it makes the grading environment."
+        )
     environment = {
         "PATH": f"{python.parent}:/usr/bin:/bin",
         "PYTHONPATH": str(SCRIPTS),
