@@ -5,6 +5,7 @@ These programs are those of a pinned source, and what they read of an agent's is
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import signal
@@ -91,8 +92,6 @@ def _limit() -> None:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End the program and what it started."""
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     process.wait()
