@@ -1,6 +1,6 @@
 # The two commands of the README are `make dashboard` and `make test`; both make the environment first.
 
-.PHONY: dashboard test check evidence environment docs seal fresh accept thresholds
+.PHONY: dashboard test check evidence environment docs seal fresh accept thresholds freeze plan
 
 BIN := .venv/bin
 
@@ -46,3 +46,7 @@ fresh: environment
 # Accept existing outputs of a rule under new settings or code: make accept RULE=merge_library
 accept: environment
 	$(BIN)/snakemake --touch --until $(RULE)
+
+# Freeze a study so that others can recompute it: make freeze NAME=small STUDY=config/studies/small.yaml
+freeze: environment
+	PATH=$(CURDIR)/$(BIN):$$PATH PYTHONPATH=scripts $(BIN)/python scripts/freeze_protocol.py $(NAME) $(or $(STUDY),config/config.yaml)

@@ -1,5 +1,7 @@
 # The checked study, the task lists that span the DAG, and the provenance parameters of rules.
 
+import csv
+import os
 import re
 import sys
 from pathlib import Path
@@ -15,8 +17,9 @@ from rubrics_gym.records.files import DamagedFile, write_text
 from rubrics_gym.records.tasks import Role
 from rubrics_gym.settings import code as code_settings
 from rubrics_gym.settings import loading, lock, slices
-from rubrics_gym.settings.study import Matched, Mined, ProviderName, RandomSample, Scrambled
+from rubrics_gym.settings.study import Matched, Mined, ProviderName, RandomSample, Reproduction, Scrambled
 from rubrics_gym.store.sealing import check_seal
+from rubrics_gym.studies import protocols
 from rubrics_gym.tasks.catalog import CatalogError, load_benchmark, task_fingerprint
 from rubrics_gym.tasks.holdouts import NoTasks, list_tasks
 
@@ -35,6 +38,25 @@ def checked_study():
 
 
 STUDY = checked_study()
+
+
+def frozen_protocol():
+    """Folder of the protocol that the configuration is, once nothing differs from what was frozen; None for an ordinary study.
+
+    Its run has a store of its own: recorded attempts and responses are served from there, and nothing is mixed with this machine's.
+    """
+    if STUDY.protocol is None:
+        return None
+    folder = protocols.PROTOCOLS / STUDY.protocol.name
+    try:
+        protocols.check_lock(folder, STUDY, Path("."), STUDY.protocol.strict_code)
+    except (protocols.ProtocolChanged, DamagedFile) as error:
+        raise WorkflowError(str(error)) from None
+    os.environ["RUBRICS_STORE"] = f"store/protocols/{STUDY.protocol.name}/{STUDY.protocol.by.value}"
+    return folder
+
+
+PROTOCOL = frozen_protocol()
 
 if Path(RESULTS).exists() and not Path(RESULTS).is_dir():
     raise WorkflowError(
@@ -276,6 +298,25 @@ def request_ledgers():
     return ledgers
 
 
+def verification():
+    """What a protocol's run ends with."""
+    return rules.verify_protocol.output if PROTOCOL else []
+
+
+def end_run():
+    """Say whether a protocol was reproduced."""
+    if PROTOCOL:
+        with open(f"{RESULTS}/tables/verification.csv", newline="", encoding="utf-8") as table:
+            rows = list(csv.DictReader(table))
+        differing = [row for row in rows if row["state"] in ("differs", "missing")]
+        print(
+            f"Protocol {PROTOCOL.name}: {len(rows) - len(differing)} of {len(rows)} artefacts as frozen.",
+            *(f"  {row['artefact']}: {row['state']} {row['where']}" for row in differing),
+            sep="\n",
+            file=sys.stderr,
+        )
+
+
 def start_run():
     """Take the results folder for this run, look at what must hold for it, and write down the configuration that it uses."""
     global RESULTS_LOCK
@@ -284,6 +325,8 @@ def start_run():
         for name in SEALED:
             check_seal(Path(RESULTS, "rollouts", name))
         check_isolation(STUDY.sandbox)
+        if PROTOCOL and STUDY.protocol.by is Reproduction.RECOMPUTE:
+            protocols.unpack_store(PROTOCOL, Path(os.environ["RUBRICS_STORE"]))
         write_text(Path(RESULTS, "run_config.yaml"), yaml.safe_dump(STUDY.model_dump(mode="json"), sort_keys=False))
-    except (lock.FolderInUse, DamagedFile, SandboxRefused, OSError) as error:
+    except (lock.FolderInUse, DamagedFile, SandboxRefused, protocols.ProtocolChanged, OSError) as error:
         raise WorkflowError(f"{RESULTS}: cannot start: {error}") from None

@@ -62,7 +62,20 @@ def unpack_archive(path: str | Path, folder: str | Path, max_bytes: int = MAX_BY
 
 def read_archive(path: str | Path, max_bytes: int = MAX_BYTES, max_members: int = MAX_MEMBERS) -> dict[str, bytes]:
     """Read a .tar.gz into memory under the same rules as `unpack_archive`: name -> bytes."""
-    contents: dict[str, bytes] = {}
+    contents = dict(iter_archive(path, max_bytes, max_members))
+    for name in contents:
+        blocked = next((str(parent) for parent in PurePosixPath(name).parents if str(parent) in contents), None)
+        if blocked:
+            raise UnsafeArchive(f"{path}: {blocked!r} is both a file and a folder")
+    return contents
+
+
+def iter_archive(path: str | Path, max_bytes: int = MAX_BYTES, max_members: int = MAX_MEMBERS) -> Iterator[tuple[str, bytes]]:
+    """Name and bytes of every file of a .tar.gz, one after the other, so that a large archive is never in memory whole.
+
+    Refuses what `unpack_archive` refuses when it comes to it, but for a file that is also used as a folder.
+    """
+    seen: set[str] = set()
     left = max_bytes
     try:
         with tarfile.open(path, mode="r|gz") as archive:
@@ -71,7 +84,7 @@ def read_archive(path: str | Path, max_bytes: int = MAX_BYTES, max_members: int 
                     raise UnsafeArchive(f"{path}: more than {max_members} members")
                 if member.isdir():
                     continue
-                if member.name in contents:
+                if member.name in seen:
                     raise UnsafeArchive(f"{path}: {member.name!r} occurs twice")
                 if member.size > left:
                     raise UnsafeArchive(f"{path}: more than {max_bytes} bytes when unpacked")
@@ -80,14 +93,10 @@ def read_archive(path: str | Path, max_bytes: int = MAX_BYTES, max_members: int 
                 if len(data) != member.size:
                     raise UnsafeArchive(f"{path}: {member.name!r} is cut. Build the archive again.")
                 left -= len(data)
-                contents[member.name] = data
+                seen.add(member.name)
+                yield member.name, data
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise UnsafeArchive(f"{path}: not a readable .tar.gz ({error}). Build the archive again.") from None
-    for name in contents:
-        blocked = next((str(parent) for parent in PurePosixPath(name).parents if str(parent) in contents), None)
-        if blocked:
-            raise UnsafeArchive(f"{path}: {blocked!r} is both a file and a folder")
-    return contents
 
 
 def _members(path: str | Path, archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:

@@ -338,6 +338,18 @@ TIMES = TableSpec(
     "Real runs leave out installs, inspection and the final run. Times of a shared machine are upper bounds.",
 )
 
+# of a reproduced protocol; it is no table of the study, so the dashboard does not have it
+VERIFICATION = TableSpec(
+    name="verification",
+    title="What was reproduced",
+    caption="Every artefact of a frozen protocol beside what came out now.",
+    columns=(
+        Column("artefact", "Artefact", Unit.CODE),
+        Column("state", "State", help="equal, within tolerance, differs, or missing"),
+        Column("where", "Where it differs"),
+    ),
+)
+
 SPECS: dict[str, TableSpec] = {
     spec.name: spec
     for spec in (POOL, FAILURE_MIX, LIBRARIES, ARMS, CONTRASTS, PRECISION_RECALL, RECALL_BY_TYPE, TRUTH, REQUESTS, ATTEMPTS, TIMES)

@@ -24,6 +24,7 @@ from rubrics_gym.settings.study import (
     Merge,
     Mined,
     ModelSettings,
+    Protocol,
     ProviderName,
     RandomSample,
     Sandbox,
@@ -166,6 +167,10 @@ class BuildDashboard(Settings):
     arms: dict[str, str]  # arm -> what it does
     questions: tuple[tuple[str, str, str], ...]  # question, first arm, second arm
     libraries: tuple[str, ...]
+
+
+class VerifyProtocol(Settings):
+    protocol: Protocol
 
 
 def is_simulated(study: Study) -> bool:
@@ -325,6 +330,11 @@ def _build_dashboard(study: Study, w: Wildcards) -> BuildDashboard:
     )
 
 
+def _verify_protocol(study: Study, w: Wildcards) -> VerifyProtocol:
+    assert study.protocol is not None
+    return VerifyProtocol(protocol=study.protocol)
+
+
 def _nothing(study: Study, w: Wildcards) -> Nothing:
     return Nothing()
 
@@ -357,6 +367,7 @@ SLICES: dict[str, Callable[[Study, Wildcards], Settings]] = {
     "build_tables": _build_tables,
     "draw_figures": _nothing,
     "build_dashboard": _build_dashboard,
+    "verify_protocol": _verify_protocol,
 }
 
 

@@ -324,6 +324,25 @@ class Statistics(Settings):
     draws: Positive = Field(4000, description="Bootstrap draws and Monte-Carlo sign flips.")
 
 
+class Reproduction(StrEnum):
+    RECOMPUTE = "recompute"
+    REEXECUTE = "reexecute"
+
+
+class Protocol(Settings):
+    """A frozen protocol, written by `make freeze`. With it the run is compared with the frozen one, and has a store of its own."""
+
+    name: Name = Field(description="Its folder in config/protocols/.")
+    by: Reproduction = Field(
+        Reproduction.RECOMPUTE,
+        description="recompute: from the recorded attempts and responses, byte for byte, and nothing is sent; reexecute: everything is asked and run anew (this costs money).",
+    )
+    strict_code: bool = Field(False, description="Refuse to start when the code differs from the frozen code; otherwise it is reported.")
+    tolerance: Annotated[float, Field(ge=0)] = Field(
+        0.05, description="Largest difference, absolute or relative, of a number in a re-executed table."
+    )
+
+
 class Report(Settings):
     """The dashboard."""
 
@@ -349,6 +368,7 @@ class Study(Settings):
     evaluation: Evaluation = Field(description="The held-out comparison.")
     statistics: Statistics = Field(Statistics(), description="Intervals.")
     report: Report = Field(Report(), description="The dashboard.")
+    protocol: Protocol | None = Field(None, description="The frozen protocol that this configuration is; null for an ordinary study.")
     pathvars: dict[str, str] = Field(default_factory=dict, description="Where results lie, e.g. {results: results/protocols/NAME}.")
 
     @field_validator("collections", "distributions", "libraries", "arms")
