@@ -52,6 +52,10 @@ def frozen_protocol():
         protocols.check_lock(folder, STUDY, Path("."), STUDY.protocol.strict_code)
     except (protocols.ProtocolChanged, DamagedFile) as error:
         raise WorkflowError(str(error)) from None
+    if STUDY.protocol.by is Reproduction.REEXECUTE and RESULTS == f"results/protocols/{STUDY.protocol.name}":
+        raise WorkflowError(
+            f"{CONFIG_SOURCE}: `protocol.by: reexecute` needs a results folder of its own: --config 'pathvars={{results: {RESULTS}_reexecuted}}'"
+        )
     os.environ["RUBRICS_STORE"] = f"store/protocols/{STUDY.protocol.name}/{STUDY.protocol.by.value}"
     return folder
 

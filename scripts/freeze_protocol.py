@@ -5,6 +5,7 @@ Call: make freeze NAME=small STUDY=config/studies/small.yaml. What the store hol
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,13 +18,20 @@ from rubrics_gym.settings.places import store_folder
 from rubrics_gym.settings.study import Protocol
 from rubrics_gym.store.attempts import AttemptRow
 from rubrics_gym.store.requests import read_ledger
-from rubrics_gym.studies.protocols import CONFIG, PROTOCOLS, write_protocol
+from rubrics_gym.studies.protocols import CONFIG, PROTOCOLS, FinishedRun, write_protocol
 
 # Measured times and what is made from them differ between equal runs; the page also names the commit.
 ARTEFACTS = (
-    "tasks/*/*/*.tar.gz", "rollouts/*/*/*/*/*.*", "episodes/*/*/*/*/*/*.*", "failures/*/*.parquet", "distributions/*.*",
-    "libraries/*/*.json*", "verdicts/*/*/*.jsonl", "tables/*.csv", "figures/*.svg",
-)  # fmt: skip
+    "tasks/*/*/*.tar.gz",
+    "rollouts/*/*/*/*/*.*",
+    "episodes/*/*/*/*/*/*.*",
+    "failures/*/*.parquet",
+    "distributions/*.*",
+    "libraries/*/*.json*",
+    "verdicts/*/*/*.jsonl",
+    "tables/*.csv",
+    "figures/*.svg",
+)
 MEASURED = {"tables/times.csv", "tables/verification.csv", "figures/times.svg"}
 
 
@@ -60,6 +68,12 @@ def planned(printed: str) -> dict[str, int]:
     return {rule: int(count) for rule, count in rows if rule != "all"}
 
 
+def inputs(printed: str) -> list[str]:
+    """What a dry-run of everything says that jobs read of the repository, but for the looks of the page."""
+    read = {path for line in re.findall(r"^    input: (.*)$", printed, re.MULTILINE) for path in line.split(", ")}
+    return sorted(path for path in read if path.startswith("resources/") and not path.startswith("resources/dashboard/"))
+
+
 def freeze(name: str, config: str) -> None:
     folder = PROTOCOLS / name
     results = Path("results/protocols") / name
@@ -70,13 +84,13 @@ def freeze(name: str, config: str) -> None:
     write_config(folder, settings, None)
     try:
         target = (f"{results}/dashboard.html", "--configfile", str(folder / CONFIG))
-        plan = planned(run("-n", "--forceall", *target))
+        dry = run("-n", "--forceall", *target)
         run(*target)
         write_config(folder, settings, Protocol(name=name))
-        manifest = write_protocol(folder, study, Path(), store_folder(), units(results), results, artefacts(results), plan)
+        finished = FinishedRun(Path(), inputs(dry), store_folder(), units(results), results, artefacts(results), planned(dry))
+        manifest = write_protocol(folder, study, finished)
     except BaseException:
-        (folder / CONFIG).unlink()
-        folder.rmdir()
+        shutil.rmtree(folder)
         raise
     print(json.dumps({"protocol": str(folder), "stored files": len(manifest.store), "artefacts": len(manifest.artefacts)}))
 

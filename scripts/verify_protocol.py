@@ -17,7 +17,7 @@ with job(snakemake, VerifyProtocol) as (settings, log):
         rows = recomputed(read_manifest(folder), tables, results)
     else:
         rows = reexecuted(tables, results, settings.protocol.tolerance)
-    for module in changed_code(read_lock(folder)):
+    for module in changed_code(read_lock(folder), Path()):
         log.warning("other code than the frozen: %s", module)
     write_table(VERIFICATION, [row.model_dump() for row in rows], snakemake.output.table)
     log.info("%d of %d artefacts equal", sum(row.state == "equal" for row in rows), len(rows))

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,8 +34,8 @@ CONFIG, LOCK, MANIFEST, PAID = "config.yaml", "lock.json", "manifest.json", "pai
 MAX_BYTES, MAX_MEMBERS = 20_000_000_000, 5_000_000
 UNPACKED = ".unpacked"
 
-# What an input file is: everything small that a study reads, and the packages that it runs with.
-INPUTS = ("resources/**/*", "envs/requirements*.txt", "envs/wheels.txt")
+# the packages that a study runs with; like code, they are reported when they differ
+PACKAGES = ("envs/requirements.txt", "envs/requirements-no-deps.txt", "envs/wheels.txt")
 
 
 class ProtocolChanged(ValueError):
@@ -47,8 +48,8 @@ class Lock(Record):
     record: Literal["rubrics-gym/lock/1"] = "rubrics-gym/lock/1"
     name: str
     settings: dict[str, Any]  # the study, without `protocol`
-    inputs: dict[str, str]  # path from the repository's top -> sha256
-    code: dict[str, str]  # module -> fingerprint, of every rule
+    inputs: dict[str, str]  # path from the repository's top -> sha256: prompts, taxonomy, hold-outs, benchmarks, prices
+    code: dict[str, str]  # module -> fingerprint, of every rule; and of each list of packages
     planned: dict[str, int]  # rule -> jobs: the planned denominators
 
 
@@ -92,41 +93,39 @@ def settings_of_study(study: Study) -> dict[str, Any]:
     return study.model_dump(mode="json", exclude={"protocol", "extends", "pathvars"})
 
 
-def input_hashes(top: Path) -> dict[str, str]:
-    """Path -> sha256 of every input file."""
-    return {path.relative_to(top).as_posix(): sha256(path) for path in _inputs(top)}
+def code_fingerprints(top: Path) -> dict[str, str]:
+    """Module -> fingerprint of the code that any rule reaches, and list of packages -> sha256.
 
-
-def _inputs(top: Path) -> Iterator[Path]:
-    return (path for pattern in INPUTS for path in sorted(top.glob(pattern)) if path.is_file())
-
-
-def code_fingerprints() -> dict[str, str]:
-    """Module -> fingerprint of the code that any rule reaches. Simulated models and transports are not among them: nothing asks them in a replay."""
+    Simulated models and transports are not among them: nothing asks them in a replay.
+    """
     found: dict[str, str] = {}
     for rule in SLICES:
         found.update(reach(SCRIPTS / f"{rule}.py"))
-    return dict(sorted(found.items()))
+    return {name: sha256(top / name) for name in PACKAGES} | dict(sorted(found.items()))
 
 
 # ---------------------------------------------------------------- freezing
 
 
-def write_protocol(
-    folder: Path,
-    study: Study,
-    top: Path,
-    store: Path,
-    units: Iterable[str],
-    results: Path,
-    artefacts: Iterable[Path],
-    planned: Mapping[str, int],
-) -> Manifest:
-    """Write lock, manifest and archive of a finished run. `units` asked and attempted under `store`; `artefacts` lie under `results`."""
-    stored = {path.relative_to(store).as_posix(): path for path in stored_files(store, units)}
-    made = {path.relative_to(results).as_posix(): path for path in artefacts}
+@dataclass(frozen=True)
+class FinishedRun:
+    """What a finished run read, used and made."""
+
+    top: Path  # of the repository
+    inputs: Sequence[str]  # paths from the top
+    store: Path
+    units: Iterable[str]  # that asked or were attempted
+    results: Path
+    artefacts: Sequence[Path]  # below the results
+    planned: Mapping[str, int]  # rule -> jobs
+
+
+def write_protocol(folder: Path, study: Study, run: FinishedRun) -> Manifest:
+    """Write lock, manifest and archive of a finished run."""
+    stored = {path.relative_to(run.store).as_posix(): path for path in stored_files(run.store, run.units)}
+    made = {path.relative_to(run.results).as_posix(): path for path in run.artefacts}
     members = {f"store/{name}": path for name, path in stored.items()}
-    members |= {f"inputs/{path.relative_to(top).as_posix()}": path for path in _inputs(top)}
+    members |= {f"inputs/{path}": run.top / path for path in run.inputs}
     members |= {f"tables/{Path(name).name}": path for name, path in made.items() if name.startswith("tables/")}
     write_archive(folder / PAID, members)
     manifest = Manifest(
@@ -138,7 +137,11 @@ def write_protocol(
     write_json(
         folder / LOCK,
         Lock(
-            name=folder.name, settings=settings_of_study(study), inputs=input_hashes(top), code=code_fingerprints(), planned=dict(planned)
+            name=folder.name,
+            settings=settings_of_study(study),
+            inputs={path: sha256(run.top / path) for path in sorted(run.inputs)},
+            code=code_fingerprints(run.top),
+            planned=dict(run.planned),
         ),
     )
     return manifest
@@ -172,14 +175,13 @@ def check_lock(folder: Path, study: Study, top: Path, strict_code: bool) -> None
         raise ProtocolChanged(
             f"{folder}: the setting {setting}. A frozen protocol is run as it is; for another study copy {folder / CONFIG} and remove its `protocol`."
         )
-    present = input_hashes(top)
-    for path in sorted(lock.inputs.keys() | present.keys()):
-        if present.get(path) != lock.inputs.get(path):
+    for path, digest in lock.inputs.items():
+        if not (top / path).exists() or sha256(top / path) != digest:
             raise ProtocolChanged(
                 f"{folder}: {path} is not what was frozen ({_what_changed(folder, top, path)}). "
                 f"Restore it (git log -- {path}), or freeze a new protocol: make freeze NAME=..."
             )
-    changed = changed_code(lock) if strict_code else []
+    changed = changed_code(lock, top) if strict_code else []
     if changed:
         some = ", ".join(changed[:3]) + (f" and {len(changed) - 3} more" if len(changed) > 3 else "")
         raise ProtocolChanged(
@@ -188,9 +190,9 @@ def check_lock(folder: Path, study: Study, top: Path, strict_code: bool) -> None
         )
 
 
-def changed_code(lock: Lock) -> list[str]:
-    """Modules whose code is not what was frozen."""
-    present = code_fingerprints()
+def changed_code(lock: Lock, top: Path) -> list[str]:
+    """Modules whose code, and lists of packages whose content, are not what was frozen."""
+    present = code_fingerprints(top)
     return sorted(module for module in lock.code.keys() | present.keys() if lock.code.get(module) != present.get(module))
 
 
@@ -243,11 +245,9 @@ def _what_changed(folder: Path, top: Path, path: str) -> str:
     if not (top / path).exists():
         return "it is gone"
     try:
-        frozen = dict(_members(folder, "inputs/")).get(path)
-    except (UnsafeArchive, OSError):
+        frozen = dict(_members(folder, "inputs/"))[path]
+    except (UnsafeArchive, OSError, KeyError):
         return "its sha256 differs"
-    if frozen is None:
-        return "it is new"
     before, after = (text.decode(errors="replace").splitlines() for text in (frozen, (top / path).read_bytes()))
     lines = [line for line in difflib.unified_diff(before, after, lineterm="", n=0) if line[:1] in "+-" and line[:3] not in ("+++", "---")]
     return f"{len(lines)} changed lines, first: {lines[0][:100]!r}" if lines else "its line ends differ"
