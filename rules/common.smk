@@ -10,6 +10,7 @@ from snakemake.exceptions import WorkflowError
 sys.path.insert(0, str(Path(workflow.basedir) / "scripts"))
 
 from rubrics_gym.models.keys import MissingKey, check_keys
+from rubrics_gym.grading.attempts import grader_module
 from rubrics_gym.harness.sandbox import SandboxRefused, check_isolation
 from rubrics_gym.records.files import DamagedFile, write_text
 from rubrics_gym.records.tasks import Role
@@ -194,12 +195,17 @@ def settings(rule):
     return lambda wildcards: slices.settings_of(rule, STUDY, wildcards)
 
 
-def code(rule, *roles, without=lambda wildcards: ()):
-    """The `code` parameter: fingerprints of a rule's script, of all it reaches, and of the simulated models of its roles."""
+def code(rule, *roles, also=lambda wildcards: (), without=lambda wildcards: ()):
+    """The `code` parameter: fingerprints of a rule's script, of all it reaches, of the simulated models of its roles, and of what it opens by name."""
     simulated = tuple(
         f"rubrics_gym.providers.simulated.{role}" for role in roles if getattr(STUDY.models, role).provider is ProviderName.SIMULATED
     )
-    return lambda wildcards: code_settings.code_of(rule, also=simulated, without=tuple(without(wildcards)))
+    return lambda wildcards: code_settings.code_of(rule, also=(*simulated, *also(wildcards)), without=tuple(without(wildcards)))
+
+
+def grader(wildcards):
+    """The module that grades a benchmark."""
+    return (grader_module(wildcards.benchmark),)
 
 
 # what an episode without a judge does not reach
