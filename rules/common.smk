@@ -244,6 +244,8 @@ def library_of_judge(judge):
         "rubrics": library_file(library, "rubrics.jsonl"),
         "manifest": library_file(library, "manifest.json"),
         "embeddings": library_file(library, "embeddings.npy"),
+        "index": library_file(library, "index.npy"),
+        "index_names": library_file(library, "index.json"),
         "encoder": rules.export_encoder.output.model,
         "tokenizer": rules.export_encoder.output.tokenizer,
         "encoder_manifest": rules.export_encoder.output.manifest,

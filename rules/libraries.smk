@@ -238,6 +238,8 @@ rule embed_library:
         manifest=rules.export_encoder.output.manifest,
     output:
         embeddings="<results>/libraries/{library}/embeddings.npy",
+        index="<results>/libraries/{library}/index.npy",
+        index_names="<results>/libraries/{library}/index.json",
     log:
         "<logs>/embed_library/{library}.log",
     benchmark:
@@ -248,6 +250,6 @@ rule embed_library:
         settings=settings("embed_library"),
         code=code("embed_library"),
     message:
-        "Embedding the rubrics of {wildcards.library}"
+        "Embedding and indexing the rubrics of {wildcards.library}"
     script:
         "../scripts/embed_library.py"
