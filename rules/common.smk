@@ -16,7 +16,7 @@ from rubrics_gym.records.files import DamagedFile, write_text
 from rubrics_gym.records.tasks import Role
 from rubrics_gym.settings import code as code_settings
 from rubrics_gym.settings import loading, lock, slices
-from rubrics_gym.settings.study import Matched, Mined, ProviderName, RandomSample, Scrambled
+from rubrics_gym.settings.study import Imported, Matched, Mined, ProviderName, Quota, RandomSample, Scrambled
 from rubrics_gym.store.sealing import check_seal
 from rubrics_gym.tasks.catalog import CatalogError, load_benchmark, task_fingerprint
 from rubrics_gym.tasks.holdouts import NoTasks, list_tasks
@@ -143,7 +143,7 @@ def plan_of(folder):
 def failure_collections():
     """Collections whose failures some distribution or library needs."""
     counted = {name for distribution in STUDY.distributions.values() for name in distribution.collections}
-    mined = {name for library in STUDY.libraries.values() if isinstance(library, Mined) for name in library.collections}
+    mined = {name for library in STUDY.libraries.values() if isinstance(library, (Mined, Quota)) for name in library.collections}
     return sorted(counted | mined)
 
 
@@ -217,6 +217,25 @@ def mined_files(library, name):
     return [path for collection in STUDY.libraries[library].collections for path in files(name, rollouts(collection))]
 
 
+def failure_files(collections, name):
+    """One file of the failures of some collections."""
+    return [f"<results>/failures/{collection}/{name}" for collection in collections]
+
+
+def target_of(library):
+    """Settings of the distribution that a library is matched to."""
+    return STUDY.distributions[STUDY.libraries[library].target]
+
+
+def written_inputs(library):
+    """What sorting a library into categories reads beside its rubrics: candidates and their rejections, and what a quota miner planned."""
+    recipe = STUDY.libraries[library]
+    names = ["merged.jsonl"] if isinstance(recipe, Imported) else ["merged.jsonl", "candidates.jsonl", "rejected.json"]
+    if isinstance(recipe, Quota):
+        names.append("quota.jsonl")
+    return {name.split(".")[0]: library_file(library, name) for name in names}
+
+
 def library_file(library, name):
     """A file of a library."""
     return f"<results>/libraries/{library}/{name}"
@@ -231,6 +250,8 @@ def library_of_judge(judge):
         "rubrics": library_file(library, "rubrics.jsonl"),
         "manifest": library_file(library, "manifest.json"),
         "embeddings": library_file(library, "embeddings.npy"),
+        "index": library_file(library, "index.npy"),
+        "index_names": library_file(library, "index.json"),
         "encoder": rules.export_encoder.output.model,
         "tokenizer": rules.export_encoder.output.tokenizer,
         "encoder_manifest": rules.export_encoder.output.manifest,
@@ -274,8 +295,9 @@ def request_ledgers():
         ledgers += files("categorize_requests.jsonl", [f"{RESULTS}/failures/{collection}"])
         ledgers += files("attribute_requests.jsonl", [f"{RESULTS}/failures/{collection}"])
     for name, library in STUDY.libraries.items():
-        if isinstance(library, Mined):
+        if isinstance(library, (Mined, Quota)):
             ledgers += files("mine_requests.jsonl", [f"{RESULTS}/libraries/{name}"])
+        if isinstance(library, (Mined, Quota, Imported)):
             ledgers += files("categorize_requests.jsonl", [f"{RESULTS}/libraries/{name}"])
     if EXECUTE_ARM:
         ledgers += [verdicts_of(judge).replace(".jsonl", "_requests.jsonl") for judge in JUDGES]
