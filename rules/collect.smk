@@ -41,7 +41,7 @@ rule grade_rollout:
         "<benchmarks>/grade_rollout/{collection}/{benchmark}/{task}/{attempt}.tsv"
     params:
         settings=settings("grade_rollout"),
-        code=code("grade_rollout"),
+        code=code("grade_rollout", also=grader),
     message:
         "Grading rollout {wildcards.attempt} of {wildcards.task}"
     script:

@@ -12,12 +12,13 @@ from snakemake.exceptions import WorkflowError
 sys.path.insert(0, str(Path(workflow.basedir) / "scripts"))
 
 from rubrics_gym.models.keys import MissingKey, check_keys
+from rubrics_gym.grading.attempts import grader_module
 from rubrics_gym.harness.sandbox import SandboxRefused, check_isolation
 from rubrics_gym.records.files import DamagedFile, write_text
 from rubrics_gym.records.tasks import Role
 from rubrics_gym.settings import code as code_settings
 from rubrics_gym.settings import loading, lock, slices
-from rubrics_gym.settings.study import Matched, Mined, ProviderName, RandomSample, Reproduction, Scrambled
+from rubrics_gym.settings.study import Imported, Matched, Mined, ProviderName, Quota, RandomSample, Reproduction, Scrambled
 from rubrics_gym.store.sealing import check_seal
 from rubrics_gym.studies import protocols
 from rubrics_gym.tasks.catalog import CatalogError, load_benchmark, task_fingerprint
@@ -168,7 +169,7 @@ def plan_of(folder):
 def failure_collections():
     """Collections whose failures some distribution or library needs."""
     counted = {name for distribution in STUDY.distributions.values() for name in distribution.collections}
-    mined = {name for library in STUDY.libraries.values() if isinstance(library, Mined) for name in library.collections}
+    mined = {name for library in STUDY.libraries.values() if isinstance(library, (Mined, Quota)) for name in library.collections}
     return sorted(counted | mined)
 
 
@@ -220,12 +221,17 @@ def settings(rule):
     return lambda wildcards: slices.settings_of(rule, STUDY, wildcards)
 
 
-def code(rule, *roles, without=lambda wildcards: ()):
-    """The `code` parameter: fingerprints of a rule's script, of all it reaches, and of the simulated models of its roles."""
+def code(rule, *roles, also=lambda wildcards: (), without=lambda wildcards: ()):
+    """The `code` parameter: fingerprints of a rule's script, of all it reaches, of the simulated models of its roles, and of what it opens by name."""
     simulated = tuple(
         f"rubrics_gym.providers.simulated.{role}" for role in roles if getattr(STUDY.models, role).provider is ProviderName.SIMULATED
     )
-    return lambda wildcards: code_settings.code_of(rule, also=simulated, without=tuple(without(wildcards)))
+    return lambda wildcards: code_settings.code_of(rule, also=(*simulated, *also(wildcards)), without=tuple(without(wildcards)))
+
+
+def grader(wildcards):
+    """The module that grades a benchmark."""
+    return (grader_module(wildcards.benchmark),)
 
 
 # what an episode without a judge does not reach
@@ -235,6 +241,25 @@ JUDGE_ROOMS = ("rubrics_gym.judge", "rubrics_gym.libraries", "rubrics_gym.provid
 def mined_files(library, name):
     """One file of every rollout that a mined library reads."""
     return [path for collection in STUDY.libraries[library].collections for path in files(name, rollouts(collection))]
+
+
+def failure_files(collections, name):
+    """One file of the failures of some collections."""
+    return [f"<results>/failures/{collection}/{name}" for collection in collections]
+
+
+def target_of(library):
+    """Settings of the distribution that a library is matched to."""
+    return STUDY.distributions[STUDY.libraries[library].target]
+
+
+def written_inputs(library):
+    """What sorting a library into categories reads beside its rubrics: candidates and their rejections, and what a quota miner planned."""
+    recipe = STUDY.libraries[library]
+    names = ["merged.jsonl"] if isinstance(recipe, Imported) else ["merged.jsonl", "candidates.jsonl", "rejected.json"]
+    if isinstance(recipe, Quota):
+        names.append("quota.jsonl")
+    return {name.split(".")[0]: library_file(library, name) for name in names}
 
 
 def library_file(library, name):
@@ -251,6 +276,8 @@ def library_of_judge(judge):
         "rubrics": library_file(library, "rubrics.jsonl"),
         "manifest": library_file(library, "manifest.json"),
         "embeddings": library_file(library, "embeddings.npy"),
+        "index": library_file(library, "index.npy"),
+        "index_names": library_file(library, "index.json"),
         "encoder": rules.export_encoder.output.model,
         "tokenizer": rules.export_encoder.output.tokenizer,
         "encoder_manifest": rules.export_encoder.output.manifest,
@@ -294,8 +321,9 @@ def request_ledgers():
         ledgers += files("categorize_requests.jsonl", [f"{RESULTS}/failures/{collection}"])
         ledgers += files("attribute_requests.jsonl", [f"{RESULTS}/failures/{collection}"])
     for name, library in STUDY.libraries.items():
-        if isinstance(library, Mined):
+        if isinstance(library, (Mined, Quota)):
             ledgers += files("mine_requests.jsonl", [f"{RESULTS}/libraries/{name}"])
+        if isinstance(library, (Mined, Quota, Imported)):
             ledgers += files("categorize_requests.jsonl", [f"{RESULTS}/libraries/{name}"])
     if EXECUTE_ARM:
         ledgers += [verdicts_of(judge).replace(".jsonl", "_requests.jsonl") for judge in JUDGES]

@@ -72,7 +72,7 @@ rule grade_episode:
         "<benchmarks>/grade_episode/{split}/{arm}/{repeat}/{benchmark}/{task}.tsv"
     params:
         settings=settings("grade_episode"),
-        code=code("grade_episode"),
+        code=code("grade_episode", also=grader),
     message:
         "Grading {wildcards.task} ({wildcards.arm}, repeat {wildcards.repeat})"
     script:

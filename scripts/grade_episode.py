@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from rubrics_gym.grading.packaged import grade
+from rubrics_gym.grading.attempts import grade
 from rubrics_gym.harness.outcomes import final_outcome
 from rubrics_gym.harness.recorder import read_trajectory
 from rubrics_gym.records.archives import unpack_archive
@@ -17,6 +17,6 @@ with job(snakemake, Nothing) as (settings, log), tempfile.TemporaryDirectory() a
     final = FinalEvent.model_validate(read_json(snakemake.input.final))
     unpack_archive(snakemake.input.artifacts, folder)
     deliverable = Path(folder) / events[0].deliverable
-    graded = grade(snakemake.input.private, deliverable if deliverable.exists() else None, final_outcome(events, final))
+    graded = grade(snakemake.input.private, deliverable, final_outcome(events, final))
     write_json(snakemake.output.grade, graded)
     log.info("%s %s: %s, score %s %s", graded.benchmark, graded.task, graded.outcome, graded.score, graded.reason)

@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from rubrics_gym.grading.packaged import grade
+from rubrics_gym.grading.attempts import grade
 from rubrics_gym.harness.outcomes import attempt_outcome
 from rubrics_gym.harness.recorder import read_trajectory
 from rubrics_gym.records.archives import unpack_archive
@@ -15,6 +15,6 @@ with job(snakemake, Nothing) as (settings, log), tempfile.TemporaryDirectory() a
     events = read_trajectory(snakemake.input.trajectory)
     unpack_archive(snakemake.input.artifacts, folder)
     deliverable = Path(folder) / events[0].deliverable
-    graded = grade(snakemake.input.private, deliverable if deliverable.exists() else None, attempt_outcome(events))
+    graded = grade(snakemake.input.private, deliverable, attempt_outcome(events))
     write_json(snakemake.output.grade, graded)
     log.info("%s %s: %s, score %s %s", graded.benchmark, graded.task, graded.outcome, graded.score, graded.reason)

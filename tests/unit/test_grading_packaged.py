@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rubrics_gym.grading import packaged
-from rubrics_gym.grading.packaged import grade
+from rubrics_gym.grading.attempts import grade
 from rubrics_gym.records.archives import UnsafeArchive, write_archive
 from rubrics_gym.records.outcomes import POLICY, Outcome
 from rubrics_gym.records.tasks import TaskKind
@@ -105,7 +105,7 @@ def test_a_defect_of_the_grader_is_never_the_agents(tmp_path, monkeypatch):
 def test_grading_a_question_loads_no_data_library(tmp_path):
     arguments = [str(bundle(tmp_path, "barley-yields")), str(oracle(tmp_path, "barley-yields"))]
     program = (
-        "import sys; from rubrics_gym.grading.packaged import grade; print(grade(*sys.argv[1:], None).score);"
+        "import sys; from rubrics_gym.grading.attempts import grade; print(grade(*sys.argv[1:], None).score);"
         "print([name for name in ('pandas', 'numpy', 'sklearn', 'scipy') if name in sys.modules])"
     )
     run = subprocess.run(

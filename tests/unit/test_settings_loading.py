@@ -74,15 +74,18 @@ def test_a_recipe_of_another_kind_replaces_the_whole_library(tmp_path: Path) -> 
 
 
 def test_numbers_given_as_text_and_reordered_keys_give_the_same_slices(config: dict[str, Any]) -> None:
+    put(config, "libraries.planned", {"recipe": "quota", "collections": ["pool"], "target": "pool_complete", "size": 20})
+    put(config, "libraries.given", {"recipe": "import", "path": "rubrics.jsonl"})
     study = loading.load_study(config, "a")
     turned = dict(reversed(list(config.items())))
     turned["evaluation"] = {**dict(reversed(list(config["evaluation"].items()))), "repeats": "1"}
     turned["seed"] = str(config["seed"])
     again = loading.load_study(turned, "b")
     wildcards = {"collection": "pool", "arm": "matched", "library": "matched", "distribution": "pool_complete", "judge": "matched"}
+    made_by = dict.fromkeys(("mine_candidates", "merge_library", "categorize_rubrics"), "mined")
+    made_by |= {"fill_quota": "planned", "import_library": "given"}
     for rule in slices.SLICES:
-        if rule in ("mine_candidates", "merge_library", "categorize_rubrics"):
-            wildcards["library"] = "mined"
+        wildcards["library"] = made_by.get(rule, "matched")
         assert slices.settings_of(rule, study, wildcards) == slices.settings_of(rule, again, wildcards), rule
 
 

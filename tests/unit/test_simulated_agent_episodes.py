@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rubrics_gym.grading.packaged import grade
+from rubrics_gym.grading.attempts import grade
 from rubrics_gym.models.prompts import load_prompt
 from rubrics_gym.models.request import Message, Request, ToolResult
 from rubrics_gym.providers.simulated.agent import Agent

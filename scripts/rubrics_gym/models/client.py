@@ -56,6 +56,11 @@ class Client:
         self._sleep = sleep
         self._today = today
 
+    @property
+    def charged_microdollars(self) -> int:
+        """What the unit has cost on its account so far."""
+        return self._ledger.charged_microdollars
+
     def ask(self, request: Request, occurrence: int = 0) -> Answer:
         """Answer a request. Equal requests of a unit get one answer, unless `occurrence` tells them apart.
 

@@ -12,6 +12,7 @@ from rubrics_gym.models.prices import load_prices
 from rubrics_gym.models.request import Provider
 from rubrics_gym.settings.places import store_folder
 from rubrics_gym.settings.study import ModelSettings, ProviderName
+from rubrics_gym.store.leases import PATIENCE_S
 from rubrics_gym.store.requests import Ledger
 
 
@@ -30,9 +31,17 @@ def open_provider(model: ModelSettings, role: str, simulation: Any, **given: Any
 
 @contextmanager
 def open_client(
-    model: ModelSettings, role: str, simulation: Any, unit: str, account: str, prices: str, allowance_usd: float, **given: Any
+    model: ModelSettings,
+    role: str,
+    simulation: Any,
+    unit: str,
+    account: str,
+    prices: str,
+    allowance_usd: float,
+    patience_s: float = PATIENCE_S,
+    **given: Any,
 ) -> Iterator[Client]:
     """A client for one role that writes the ledger of one unit. `account` is the key of the work: the allowance bounds what that may cost.
-    `prices` is the path of the price table."""
-    with Ledger(store_folder(), unit, account) as ledger:
+    `prices` is the path of the price table. Another process that asks for the same unit is waited for, `patience_s` seconds at most."""
+    with Ledger(store_folder(), unit, account, patience_s) as ledger:
         yield Client(open_provider(model, role, simulation, **given), ledger, load_prices(prices), round(allowance_usd * 1_000_000))

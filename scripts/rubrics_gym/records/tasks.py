@@ -11,6 +11,7 @@ class TaskKind(StrEnum):
     QUESTION = "question"  # answer.txt holds lines of the form @name[value]
     RESULT_FILE = "result_file"  # result.csv made from the provided files
     PREDICTION = "prediction"  # submission.csv in the shape of sample_submission.csv
+    PROGRAM = "program"  # files that the benchmark's own evaluation runs or reads: a strategy, a checkpoint, a repository
 
 
 class Role(StrEnum):
@@ -22,7 +23,12 @@ class Role(StrEnum):
     HELD_OUT = "held_out"
 
 
-DELIVERABLE = {TaskKind.QUESTION: "answer.txt", TaskKind.RESULT_FILE: "result.csv", TaskKind.PREDICTION: "submission.csv"}
+DELIVERABLE = {
+    TaskKind.QUESTION: "answer.txt",
+    TaskKind.RESULT_FILE: "result.csv",
+    TaskKind.PREDICTION: "submission.csv",
+    TaskKind.PROGRAM: "submission",
+}
 
 
 class Metric(Record):
@@ -33,7 +39,11 @@ class Metric(Record):
 
 
 class Task(Record):
-    """One task. `statement` is all the words the agent sees; `files` are the names in the public bundle."""
+    """One task. `statement` is all the words the agent sees; `files` are the names in the public bundle.
+
+    `deliverables` are the files (or folders) that the grader looks for, relative to the work folder, the most telling one first; empty: the
+    file that the kind asks for.
+    """
 
     benchmark: str
     id: str
@@ -43,11 +53,12 @@ class Task(Record):
     files: tuple[str, ...]
     metric: Metric
     source: str  # package and table, with the licence of the data
+    deliverables: tuple[str, ...] = ()
 
     @property
     def deliverable(self) -> str:
         """The file name that the task asks for."""
-        return DELIVERABLE[self.kind]
+        return self.deliverables[0] if self.deliverables else DELIVERABLE[self.kind]
 
 
 class Thresholds(Record):

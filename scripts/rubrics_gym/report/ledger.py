@@ -30,6 +30,20 @@ def last_lines(path: str | Path) -> list[LedgerLine]:
     return list(latest.values())
 
 
+def each_once(lines: Iterable[LedgerLine]) -> list[LedgerLine]:
+    """The last state of every record. Two libraries that share a miner's answers both hold a copy of its ledger, at different times."""
+    latest: dict[str, LedgerLine] = {}
+    for line in lines:
+        known = latest.get(line.record)
+        if known is None or _age(line) > _age(known):
+            latest[line.record] = line
+    return list(latest.values())
+
+
+def _age(line: LedgerLine) -> tuple[str, bool]:
+    return line.at, line.state not in (State.RESERVED, State.SENT)
+
+
 def request_rows(lines: Iterable[LedgerLine], study: str, simulated: bool) -> list[Row]:
     """One row per stage, role and model, sorted, then their total. Table `requests`.
 

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from rubrics_gym.settings.study import CodeRuns, Matched, Mined, RandomSample, Scrambled, Study
+from rubrics_gym.settings.study import CodeRuns, Matched, Mined, Quota, RandomSample, Scrambled, Study
 
 HELDOUT = "heldout"  # the collection that stands for the execute episodes of the evaluation
 
@@ -33,10 +33,12 @@ def read_file(path: str | Path) -> dict[str, Any]:
 
 
 def resolve_extends(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Put a configuration on top of the file that its `extends` names (a path from the repository's top)."""
-    if not config.get("extends"):
-        return dict(config)
-    return _merge(read_file(config["extends"]), {**config, "extends": None})
+    """Put a configuration on top of the files that its `extends` names (paths from the repository's top), the nearest last."""
+    named = config.get("extends") or ()
+    merged: dict[str, Any] = {}
+    for path in [named] if isinstance(named, str) else named:
+        merged = _merge(merged, read_file(path))
+    return _merge(merged, {**config, "extends": None}) if named else dict(config)
 
 
 def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
@@ -80,7 +82,7 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
 def _explain(error: ValidationError, source: str) -> str:
     first = error.errors()[0]
     path = tuple(first["loc"])
-    shown = ".".join(str(part) for part in path if part not in {"mine", "match", "scramble", "sample"})
+    shown = ".".join(str(part) for part in path if part not in {"mine", "quota", "import", "match", "scramble", "sample"})
     if first["type"] == "extra_forbidden":
         known = _known_keys(path[:-1])
         near = difflib.get_close_matches(str(path[-1]), known, n=1, cutoff=0.5)
@@ -122,6 +124,10 @@ def check_study(study: Study, source: str) -> None:
             case Mined():
                 for collection in library.collections:
                     _need(collection, study.collections, f"{where}.collections", "collection", source)
+            case Quota():
+                for collection in library.collections:
+                    _need(collection, study.collections, f"{where}.collections", "collection", source)
+                _need(library.target, study.distributions, f"{where}.target", "distribution", source)
             case Matched():
                 _need(library.source, study.libraries, f"{where}.source", "library", source)
                 _need(library.target, study.distributions, f"{where}.target", "distribution", source)
@@ -184,5 +190,5 @@ def _refuse_cycle(study: Study, library: str, source: str) -> None:
 def contaminated(study: Study, library: str) -> bool:
     """Whether a library was fitted to held-out failures: by its own target, or by that of a library it is made from."""
     recipe = study.libraries[library]
-    own = isinstance(recipe, Matched) and HELDOUT in study.distributions[recipe.target].collections
+    own = isinstance(recipe, Matched | Quota) and HELDOUT in study.distributions[recipe.target].collections
     return own or any(contaminated(study, parent) for parent in parents(study, library))

@@ -16,6 +16,7 @@ from rubrics_gym.settings.study import (
     Arm,
     CodeRuns,
     DistributionSettings,
+    Imported,
     JudgeSettings,
     JudgeSimulation,
     Library,
@@ -23,9 +24,11 @@ from rubrics_gym.settings.study import (
     Matched,
     Merge,
     Mined,
+    MinerName,
     ModelSettings,
     Protocol,
     ProviderName,
+    Quota,
     RandomSample,
     Sandbox,
     Scrambled,
@@ -89,9 +92,22 @@ class MineCandidates(Settings):
     seed: int
     model: ModelSettings
     simulation: TextSimulation | None
+    miner: MinerName
     collections: tuple[str, ...]
-    per_rollout: int
+    per_request: int | None
     trace_chars: int
+    weights: tuple[str, ...]
+
+
+class FillQuota(Settings):
+    seed: int
+    model: ModelSettings
+    simulation: TextSimulation | None
+    recipe: Quota
+
+
+class ImportLibrary(Settings):
+    path: str
 
 
 class MergeLibrary(Settings):
@@ -109,14 +125,15 @@ class DeriveLibrary(Settings):
 
 
 class DescribeLibrary(Settings):
-    """The manifest of a mined library."""
+    """Sorting the rubrics of a library that models or people wrote, and its manifest."""
 
     library: str
-    recipe: Mined
+    recipe: Mined | Quota | Imported
     seed: int
     model: ModelSettings
     simulation: TextSimulation | None
     simulated: bool  # whether any role is: the rollouts may be, where the classifier is not
+    contaminated: bool
 
 
 class ReplayJudge(Settings):
@@ -233,16 +250,36 @@ def _mined(study: Study, w: Wildcards) -> Mined:
     return recipe
 
 
+def _written(study: Study, w: Wildcards) -> Mined | Quota | Imported:
+    recipe = study.libraries[w["library"]]
+    assert isinstance(recipe, Mined | Quota | Imported)
+    return recipe
+
+
 def _mine_candidates(study: Study, w: Wildcards) -> MineCandidates:
     recipe = _mined(study, w)
     return MineCandidates(
         seed=study.seed,
         model=study.models.miner,
         simulation=_simulation(study, "miner"),
+        miner=recipe.miner,
         collections=recipe.collections,
-        per_rollout=recipe.per_rollout,
+        per_request=recipe.per_request,
         trace_chars=recipe.trace_chars,
+        weights=recipe.weights,
     )
+
+
+def _fill_quota(study: Study, w: Wildcards) -> FillQuota:
+    recipe = study.libraries[w["library"]]
+    assert isinstance(recipe, Quota)
+    return FillQuota(seed=study.seed, model=study.models.miner, simulation=_simulation(study, "miner"), recipe=recipe)
+
+
+def _import_library(study: Study, w: Wildcards) -> ImportLibrary:
+    recipe = study.libraries[w["library"]]
+    assert isinstance(recipe, Imported)
+    return ImportLibrary(path=recipe.path)
 
 
 def _merge_library(study: Study, w: Wildcards) -> MergeLibrary:
@@ -252,11 +289,12 @@ def _merge_library(study: Study, w: Wildcards) -> MergeLibrary:
 def _categorize_rubrics(study: Study, w: Wildcards) -> DescribeLibrary:
     return DescribeLibrary(
         library=w["library"],
-        recipe=_mined(study, w),
+        recipe=_written(study, w),
         seed=study.seed,
         model=study.models.classifier,
         simulation=_simulation(study, "classifier"),
         simulated=is_simulated(study),
+        contaminated=contaminated(study, w["library"]),
     )
 
 
@@ -351,9 +389,12 @@ SLICES: dict[str, Callable[[Study, Wildcards], Settings]] = {
     "attribute_causes": _reader("reviewer"),
     "failure_distribution": _failure_distribution,
     "mine_candidates": _mine_candidates,
+    "fill_quota": _fill_quota,
+    "import_library": _import_library,
     "merge_library": _merge_library,
     "categorize_rubrics": _categorize_rubrics,
     "match_library": _derive_library,
+    "verify_match": _nothing,
     "scramble_library": _derive_library,
     "sample_library": _derive_library,
     "embed_library": _nothing,

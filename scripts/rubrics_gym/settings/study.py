@@ -184,31 +184,90 @@ class Collection(Settings):
 # ---------------------------------------------------------------- libraries
 
 
-class Merge(Settings):
-    """Joining candidates that say the same."""
+class Likeness(StrEnum):
+    EMBEDDING = "embedding"
+    TFIDF = "tfidf"
 
-    threshold: Annotated[float, Field(gt=0, le=1)] = Field(
-        0.82, description="Cosine of title and applies-when from which two rubrics are one."
+
+class Merge(Settings):
+    """Joining candidates that say the same. The sources' ways: drop at 0.90 by embedding, drop at 0.50 by TF-IDF, merge twice at 0.82."""
+
+    threshold: Annotated[float, Field(gt=0, le=1)] = Field(0.82, description="Cosine from which two rubrics are one.")
+    rounds: Positive = Field(2, description="How often groups are formed: each further round compares the groups of the one before.")
+    by: Likeness = Field(
+        Likeness.EMBEDDING,
+        description="embedding: of title and applies-when; tfidf: of the words of the whole rubric, rare words count more.",
     )
-    rounds: Positive = Field(2, description="How often merged groups are compared again.")
+    keep: Literal["sum", "first"] = Field(
+        "sum", description="sum: a group has the weights of all its members; first: it has those of its first, the others are dropped."
+    )
+
+
+class MinerName(StrEnum):
+    WRONG_ANSWER = "wrong_answer"
+    WHOLE_ROLLOUT = "whole_rollout"
+    WEIGHTED = "weighted"
+    CRASHED_COMMAND = "crashed_command"
 
 
 class Mined(Settings):
     """A library mined from collections."""
 
     recipe: Literal["mine"] = "mine"
+    miner: MinerName = Field(
+        MinerName.WEIGHTED,
+        description="wrong_answer: task, last scripts, answer and verdict of each rollout that ended wrong; whole_rollout: everything, kinds tagged; "
+        "weighted: everything, with cited steps and quotes that must hold; crashed_command: each failed command by itself.",
+    )
     collections: tuple[Name, ...] = Field(description="Collections whose rollouts are read.")
-    per_rollout: Positive = Field(6, description="Most rubrics from one rollout.")
+    per_request: Positive | None = Field(
+        None, description="Most rubrics from one request; null takes the miner's own: 6 from a rollout, 1 from a wrong answer or a command."
+    )
     trace_chars: Positive = Field(400_000, description="Characters of a trace that the miner reads.")
+    weights: tuple[Literal["error", "outcome"], ...] = Field(
+        ("error", "outcome"),
+        description="What a weighted rubric's weight adds up: cited steps that were errors, and 1 where it cites the final files of a rollout that ended wrong.",
+    )
     merge: Merge = Field(Merge(), description="How candidates are merged.")
 
 
+class Quota(Settings):
+    """A library written category by category until each has its share of a planned size."""
+
+    recipe: Literal["quota"] = "quota"
+    collections: tuple[Name, ...] = Field(description="Collections whose failures are written about.")
+    target: Name = Field(description="The distribution that gives the shares.")
+    size: Positive = Field(description="Planned number of rubrics; fewer come when a category has nothing new to say.")
+    per_failure: Positive = Field(3, description="Most rubrics from one request about one failure.")
+    batch: Positive = Field(8, description="Failures of a category that are asked about before it is looked whether anything new was said.")
+    threshold: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.82, description="Cosine of title and applies-when from which a candidate says what the category has already."
+    )
+    trace_chars: Positive = Field(40_000, description="Characters of a failure and its programs that the miner reads.")
+
+
+class Imported(Settings):
+    """A library from a file: JSON lines as `export_library` writes them. Rubrics without a category are sorted by the classifier."""
+
+    recipe: Literal["import"] = "import"
+    path: str = Field(description="The file, a path from the repository's top.")
+
+
 class Matched(Settings):
-    """A library cut to a failure mix by a budget per bin, in writing order."""
+    """A library cut to a failure mix by a budget per bin."""
 
     recipe: Literal["match"] = "match"
     source: Name = Field(description="The library that is cut.")
     target: Name = Field(description="The distribution that gives the shares.")
+    total: Literal["floor_then_round", "largest_that_fills"] = Field(
+        "floor_then_round",
+        description="floor_then_round: the whole part of the smallest available/share, budgets rounded after it (reproduces every published size); "
+        "largest_that_fills: the largest total whose rounded budgets can all be filled (the published wording).",
+    )
+    order: Literal["writing", "weight", "shuffled"] = Field(
+        "writing",
+        description="In which order rubrics use up their bin's budget: as written, heaviest first, or shuffled by the study's seed.",
+    )
 
 
 class Scrambled(Settings):
@@ -226,7 +285,7 @@ class RandomSample(Settings):
     size_of: Name = Field(description="The library whose size is taken.")
 
 
-Library = Annotated[Mined | Matched | Scrambled | RandomSample, Field(discriminator="recipe")]
+Library = Annotated[Mined | Quota | Imported | Matched | Scrambled | RandomSample, Field(discriminator="recipe")]
 
 
 class DistributionSettings(Settings):
@@ -250,7 +309,31 @@ class CodeRuns(StrEnum):
 
 class Retrieval(StrEnum):
     SIMILARITY = "similarity"
+    KIND_WEIGHT = "kind_weight"
+    KIND_WEIGHT_SQUARED = "kind_weight_squared"
     CATEGORY_SPLIT = "category_split"
+
+
+class Split(Settings):
+    """How the rubrics of one verdict are divided, and which are too far away."""
+
+    rounding: Literal["largest_remainder", "carried", "randomised"] = Field(
+        "largest_remainder",
+        description="largest_remainder: the same whole slots for every verdict; carried: what a bin was short of is added to its next verdict in the "
+        "episode; randomised: whole slots drawn so that every bin has exactly its share in expectation.",
+    )
+    protected: dict[str, Positive] = Field(default_factory=dict, description="Slots that a bin has before the others are divided.")
+    floors: dict[str, Probability] = Field(default_factory=dict, description="Smallest share of a bin, before slots are divided.")
+    costs: dict[str, Annotated[float, Field(gt=0)]] = Field(
+        default_factory=dict,
+        description="What a failure of a bin costs, by which its share is multiplied; a bin that is not named costs 1.",
+    )
+    similarity_floor: Annotated[float, Field(ge=-1, le=1)] | None = Field(
+        None, description="Rubrics less similar than this are not given; their slots are handed on. null: none is too far."
+    )
+    weight_bonus: Annotated[float, Field(ge=0)] = Field(
+        0.05, description="kind_weight only: how much the heaviest rubric gains in similarity over one without weight."
+    )
 
 
 class Sight(StrEnum):
@@ -264,8 +347,11 @@ class JudgeSettings(Settings):
 
     library: Name | None = Field(None, description="Library that rubrics are retrieved from; null: the task criterion alone.")
     retrieval: Retrieval = Field(
-        Retrieval.CATEGORY_SPLIT, description="similarity: the k most similar; category_split: each bin gets its share of k."
+        Retrieval.CATEGORY_SPLIT,
+        description="similarity: the k most similar; category_split: each bin gets its share of k; kind_weight: each kind by the sum of its weights, "
+        "heavier rubrics a little nearer; kind_weight_squared: rubrics with a weight only, each kind by the sum of squared weights.",
     )
+    split: Split = Field(Split(), description="How the k rubrics are divided.")
     k: Positive = Field(12, description="Rubrics per verdict.")
     sees: tuple[Sight, ...] = Field((Sight.WORLD_STATE, Sight.DATA_PROFILE, Sight.LAST_REAL_RUN), description="What else the judge sees.")
 
@@ -352,8 +438,8 @@ class Report(Settings):
 class Study(Settings):
     """A whole study. This is what a configuration file holds."""
 
-    extends: str | None = Field(
-        None, description="Another configuration file that this one starts from; keys given here replace keys given there."
+    extends: str | tuple[str, ...] | None = Field(
+        None, description="Other configuration files that this one starts from, the nearest last; keys given here replace keys given there."
     )
     name: Name = Field("default", description="Name of the study.")
     seed: int = Field(20261129, description="Seed of everything that is drawn at random.")

@@ -21,12 +21,15 @@ class LeaseHeld(RuntimeError):
 
 
 class Lease:
-    """An exclusive lock on a file, held until `release` or the end of the process. `what` says what the holder does."""
+    """An exclusive lock on a file, held until `release` or the end of the process. `what` says what the holder does.
 
-    def __init__(self, path: Path, what: str):
+    LeaseHeld when another process still holds it after `patience_s` seconds.
+    """
+
+    def __init__(self, path: Path, what: str, patience_s: float = PATIENCE_S):
         make_folder(path.parent)
         self._handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + patience_s
         while not _lock(self._handle, fcntl.LOCK_EX):
             if time.monotonic() > deadline:
                 held_by = _read(self._handle)

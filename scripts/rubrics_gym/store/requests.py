@@ -24,7 +24,7 @@ from typing import Any, Literal, Self
 from rubrics_gym.records.base import Record, canonical_json, content_hash
 from rubrics_gym.records.files import DamagedFile
 from rubrics_gym.store.durable import AppendOnly, now, unit_folder, write_whole
-from rubrics_gym.store.leases import Lease
+from rubrics_gym.store.leases import PATIENCE_S, Lease
 
 log = logging.getLogger(__name__)
 
@@ -82,12 +82,12 @@ def request_key(request: dict[str, Any], unit: str, occurrence: int, generation:
 class Ledger:
     """The requests of one unit. Opening takes the unit's lease and closes what a killed process left open."""
 
-    def __init__(self, root: str | Path, unit: str, account: str = ""):
+    def __init__(self, root: str | Path, unit: str, account: str = "", patience_s: float = PATIENCE_S):
         self.unit = unit
         self.account = account
         self._root = Path(root)
         folder = unit_folder(self._root / "requests", unit)
-        self._lease = Lease(folder / ".lease", f"the requests of {unit}")
+        self._lease = Lease(folder / ".lease", f"the requests of {unit}", patience_s)
         try:
             self._file = AppendOnly(folder / "ledger.jsonl")
             self.generation = 0  # how often the unit was asked for anew

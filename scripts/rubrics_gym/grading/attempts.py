@@ -1,0 +1,104 @@
+"""Grading one attempt at a task of any benchmark: how it ended, and what the benchmark's grader says about what it left."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from pathlib import Path
+from typing import Protocol
+
+from rubrics_gym.grading.bundle import PrivateBundle
+from rubrics_gym.grading.findings import Findings
+from rubrics_gym.grading.submissions import InvalidSubmission
+from rubrics_gym.records.grades import Grade, RuleResult
+from rubrics_gym.records.outcomes import POLICY, Outcome
+
+# Benchmarks that can be graded, each by the module of this room that has its name. It is opened by that name, so that a grading job reaches no
+# grader but its own.
+GRADERS = (
+    "packaged",
+    "dabench",
+    "dacode",
+    "dsbench",
+    "mlgym",
+    "mlagentbench",
+    "rebench",
+    "openml",
+    "mlebench",
+    "paperbench",
+)
+
+
+class Grader(Protocol):
+    """What a grader module offers."""
+
+    def grade(self, bundle: PrivateBundle, deliverable: Path) -> Findings:
+        """Grade a deliverable; other files of the task lie beside it. InvalidSubmission when no rule takes it."""
+        ...
+
+    def missing(self, bundle: PrivateBundle, outcome: Outcome, reason: str) -> Findings:
+        """What it means when there is no deliverable, or one that no rule takes."""
+        ...
+
+
+def grader_module(benchmark: str) -> str:
+    """Name of the module that grades a benchmark. KeyError when there is none."""
+    if benchmark not in GRADERS:
+        raise KeyError(f"no grader for benchmark {benchmark!r}; known are {', '.join(GRADERS)}")
+    return f"rubrics_gym.grading.{benchmark}"
+
+
+def grade(private_archive: str | Path, deliverable: str | Path | None, outcome: Outcome | None) -> Grade:
+    """Grade what an attempt left behind.
+
+    `deliverable` is the file that the task asks for, or None (or a path where nothing is) when there is none; where a task asks for several
+    (`deliverables` in its bundle), it is the first, and the others lie beside it. `outcome` is how the
+    attempt ended when that is known already: an infrastructure loss passes through without a score; an end of the agent's own (a limit,
+    no memory) stands when there is no deliverable, and does not void one that is there. What is wrong with the deliverable is `invalid`;
+    what goes wrong in here is `grader_error`, which is never the agent's doing.
+    """
+    bundle = PrivateBundle(private_archive)
+    path = Path(deliverable) if deliverable is not None else None
+    return _grade(bundle, _findings(bundle, path, outcome), path)
+
+
+def _findings(bundle: PrivateBundle, path: Path | None, outcome: Outcome | None) -> Findings:
+    if outcome is not None and not POLICY[outcome].agents_doing:
+        return Findings(RuleResult(outcome=outcome, reason=f"the attempt was lost: {outcome}"))
+    try:
+        grader: Grader = importlib.import_module(grader_module(bundle.benchmark))
+        if path is None or not _handed_in(bundle, path):
+            own_end = outcome if outcome in (Outcome.LIMIT_REACHED, Outcome.AGENT_OUT_OF_MEMORY) else Outcome.NO_SUBMISSION
+            return grader.missing(bundle, own_end, "nothing was handed in")
+        try:
+            return grader.grade(bundle, path)
+        except InvalidSubmission as error:
+            return grader.missing(bundle, Outcome.INVALID, str(error))
+    except Exception as error:  # a defect of ours, or of the benchmark's grader, must not count against the agent
+        return Findings(RuleResult(outcome=Outcome.GRADER_ERROR, reason=f"{type(error).__name__}: {error}"))
+
+
+def _handed_in(bundle: PrivateBundle, path: Path) -> bool:
+    """Whether any of the files that the task asks for is there; most ask for one."""
+    asked = [path.parent / name for name in bundle.grading.get("deliverables") or [path.name]]
+    return any(file.exists() or file.is_symlink() for file in asked)
+
+
+def _grade(bundle: PrivateBundle, findings: Findings, path: Path | None) -> Grade:
+    return Grade(
+        benchmark=bundle.benchmark,
+        task=bundle.task,
+        metric=bundle.metric.name,
+        greater_is_better=bundle.metric.greater_is_better,
+        submission_sha256=_sha256(path),
+        official=findings.official,
+        corrected=findings.corrected,
+        **findings.counts.model_dump(),
+    )
+
+
+def _sha256(path: Path | None) -> str | None:
+    if path is None or path.is_symlink() or not path.is_file():
+        return None
+    with open(path, "rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
