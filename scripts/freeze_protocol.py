@@ -62,6 +62,12 @@ def run(*arguments: str) -> str:
     return done.stdout + done.stderr
 
 
+def commit() -> str:
+    """The commit of the checkout, marked when files differ from it; empty outside one."""
+    found = subprocess.run(["git", "describe", "--always", "--dirty", "--abbrev=12"], capture_output=True, text=True, check=False)
+    return found.stdout.strip()
+
+
 def planned(printed: str) -> dict[str, int]:
     """Rule -> jobs of a dry-run's own table."""
     rows = re.findall(r"^(\w+) +(\d+)$", printed.partition("Job stats:")[2].partition("total")[0], re.MULTILINE)
@@ -87,7 +93,9 @@ def freeze(name: str, config: str) -> None:
         dry = run("-n", "--forceall", *target)
         run(*target)
         write_config(folder, settings, Protocol(name=name))
-        finished = FinishedRun(Path(), inputs(dry), store_folder(), units(results), results, artefacts(results), planned(dry))
+        finished = FinishedRun(
+            Path(), commit(), inputs(dry), Path(store_folder()), units(results), results, artefacts(results), planned(dry)
+        )
         manifest = write_protocol(folder, study, finished)
     except BaseException:
         shutil.rmtree(folder)

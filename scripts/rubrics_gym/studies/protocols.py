@@ -47,6 +47,7 @@ class Lock(Record):
 
     record: Literal["rubrics-gym/lock/1"] = "rubrics-gym/lock/1"
     name: str
+    commit: str  # that it was frozen at; empty outside a checkout
     settings: dict[str, Any]  # the study, without `protocol`
     inputs: dict[str, str]  # path from the repository's top -> sha256: prompts, taxonomy, hold-outs, benchmarks, prices
     code: dict[str, str]  # module -> fingerprint, of every rule; and of each list of packages
@@ -112,6 +113,7 @@ class FinishedRun:
     """What a finished run read, used and made."""
 
     top: Path  # of the repository
+    commit: str
     inputs: Sequence[str]  # paths from the top
     store: Path
     units: Iterable[str]  # that asked or were attempted
@@ -138,6 +140,7 @@ def write_protocol(folder: Path, study: Study, run: FinishedRun) -> Manifest:
         folder / LOCK,
         Lock(
             name=folder.name,
+            commit=run.commit,
             settings=settings_of_study(study),
             inputs={path: sha256(run.top / path) for path in sorted(run.inputs)},
             code=code_fingerprints(run.top),
@@ -170,7 +173,7 @@ def _answered(ledger: Path) -> set[str]:
 def check_lock(folder: Path, study: Study, top: Path, strict_code: bool) -> None:
     """Compare the present with a lock. ProtocolChanged names the first setting or input that differs; with `strict_code` also the code."""
     lock = read_lock(folder)
-    setting = _first_difference(lock.settings, settings_of_study(study))
+    setting = _first_difference(_settings_today(folder, lock), settings_of_study(study))
     if setting:
         raise ProtocolChanged(
             f"{folder}: the setting {setting}. A frozen protocol is run as it is; for another study copy {folder / CONFIG} and remove its `protocol`."
@@ -188,6 +191,18 @@ def check_lock(folder: Path, study: Study, top: Path, strict_code: bool) -> None
             f"{folder}: the code of {some} is not what was frozen, and protocol.strict_code is on. "
             "Check out the frozen code, or turn it off to recompute with the code of the day."
         )
+
+
+def _settings_today(folder: Path, lock: Lock) -> dict[str, Any]:
+    """The frozen settings as the models of today read them: a key that did not exist then has its default."""
+    try:
+        return settings_of_study(Study.model_validate(lock.settings))
+    except ValidationError as error:
+        where = ".".join(map(str, error.errors()[0]["loc"]))
+        raise ProtocolChanged(
+            f"{folder}: the code of the day cannot read the frozen setting `{where}` ({error.errors()[0]['msg']}). "
+            f"Check out the frozen code: git checkout {lock.commit or 'COMMIT'}"
+        ) from None
 
 
 def changed_code(lock: Lock, top: Path) -> list[str]:
