@@ -22,6 +22,13 @@ class Finding:
     sets_state: bool = False  # later commands of the same line depend on it
 
 
+@dataclass(frozen=True)
+class Nested:
+    """A command whose argument is itself a command line: what that line does is what the command does."""
+
+    text: str
+
+
 _STRENGTH = [CODE_RUN, SUBMIT, INSTALL, EDIT, OTHER, INSPECT]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import tree_sitter
@@ -56,26 +57,45 @@ class Part:
         )
 
 
-def classify(line: str) -> tuple[Part, ...]:
-    """Split a command line into its parts and classify each. What cannot be read as shell is one part that runs code, with the reason."""
+def classify(line: str, known: Mapping[str, CommandKind] | None = None) -> tuple[Part, ...]:
+    """Split a command line into its parts and classify each. What cannot be read as shell is one part that runs code, with the reason.
+
+    `known` are further names and what calling each does, where a log has commands of its own.
+    """
     command_line = shell.take_heredocs(line)
     try:
         root = shell.parse(command_line.compact)
-        return tuple(_parts(root, command_line))
+        return tuple(_parts(root, command_line, known or {}))
     except (shell.Unparsable, RecursionError) as error:
         return (Part(line, (Piece("", line, CODE_RUN, str(error)),)),)
 
 
-def _parts(root: tree_sitter.Node, line: shell.CommandLine) -> Iterator[Part]:
-    look = Look(line, functions_of(root, line))
+def _parts(root: tree_sitter.Node, line: shell.CommandLine, known: Mapping[str, CommandKind]) -> Iterator[Part]:
+    look = Look(line, functions_of(root, line, known))
+    source = line.compact.encode()
     statements = [child for child in root.children if child.is_named and child.type != "comment"]
     for number, statement in enumerate(statements):
-        after = statement.next_sibling
-        if after is not None and after.type == "&":  # a job that runs beside what follows cannot be cut from it
-            text = line.compact.encode()[statement.start_byte : root.end_byte].decode().rstrip()
+        part = Part(line.restore(shell.source(statement)), tuple(_pieces(statement, look)))
+        if _binds(statement, part, source[statement.end_byte :].decode()):
+            text = source[statement.start_byte : root.end_byte].decode().rstrip()
             yield _undivided(statements[number:], text, look)
             return
-        yield Part(line.restore(shell.source(statement)), tuple(_pieces(statement, look)))
+        yield part
+
+
+def _binds(statement: tree_sitter.Node, part: Part, rest: str) -> bool:
+    """Whether what follows cannot be cut from a statement: a job that runs beside it, a value that a program gave it, a trap at its end."""
+    after = statement.next_sibling
+    if after is not None and after.type == "&":
+        return True
+    if not rest.strip():
+        return False
+    if re.match(r"trap\s.*\bEXIT\b", part.text, re.DOTALL):
+        return True
+    names = (
+        re.findall(r"(?:^|\s)([A-Za-z_]\w*)\+?=", part.text) if statement.type in _ASSIGNMENTS and part.kind not in {INSPECT, OTHER} else []
+    )
+    return any(re.search(rf"\$\{{?!?#?{name}\b", rest) for name in names)
 
 
 def _undivided(statements: list[tree_sitter.Node], text: str, look: Look) -> Part:
@@ -117,13 +137,17 @@ def _piece(operator: str, text: str, nodes: list[tree_sitter.Node], look: Look) 
         programs += [heredoc.body for heredoc in look.line.bodies(text)]
     scripts = tuple(dict.fromkeys(finding.script for finding in findings if finding.script))
     restored = look.line.restore(text)
-    # a state that is set inside a pipeline, a subshell or a loop is gone after it, or must not be set again
-    keeps = (
-        kind in {OTHER, INSPECT} and len(nodes) == 1 and nodes[0].type in _STATE_NODES and any(finding.sets_state for finding in findings)
-    )
+    keeps = kind in {OTHER, INSPECT} and len(nodes) == 1 and _sets_state(nodes[0]) and any(finding.sets_state for finding in findings)
     compound = any(node.type not in _SIMPLE_NODES for node in nodes)
     return Piece(operator, restored, kind, reason, compound, not kinds, restored if keeps else "", scripts, tuple(programs))
 
 
-_STATE_NODES = {"command", "declaration_command", "unset_command", "variable_assignment", "variable_assignments", "function_definition"}
+_ASSIGNMENTS = {"variable_assignment", "variable_assignments", "declaration_command"}
+_STATE_NODES = _ASSIGNMENTS | {"command", "unset_command", "function_definition"}
 _SIMPLE_NODES = _STATE_NODES | {"redirected_statement", "negated_command", "test_command"}
+
+
+def _sets_state(node: tree_sitter.Node) -> bool:
+    """Whether a state that is set in this node outlives it. Inside a pipeline, a subshell or a loop it does not, or must not be set again."""
+    body = node.child_by_field_name("body") if node.type == "redirected_statement" else node
+    return body is not None and body.type in _STATE_NODES
