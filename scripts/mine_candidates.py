@@ -9,7 +9,7 @@ from rubrics_gym.libraries.traces import trace_of
 from rubrics_gym.models.prompts import load_prompt
 from rubrics_gym.providers.opening import open_client
 from rubrics_gym.records.archives import read_archive
-from rubrics_gym.records.files import read_json, write_json, write_json_lines
+from rubrics_gym.records.files import attempt_files, read_json, write_json, write_json_lines
 from rubrics_gym.records.grades import Grade
 from rubrics_gym.records.outcomes import POLICY
 from rubrics_gym.settings.job import job
@@ -23,12 +23,16 @@ with job(snakemake, MineCandidates) as (settings, log):
     rules = load_rules(snakemake.input.types)
     miner = Miner(settings.model, load_prompt(snakemake.input.prompt), settings.per_rollout, settings.seed)
     candidates, rejected = [], Counter()
+    rollouts = zip(
+        attempt_files(snakemake.input.trajectories, "trajectory.jsonl"),
+        attempt_files(snakemake.input.artifacts, "artifacts.tar.gz"),
+        attempt_files(snakemake.input.grades, "grade.json"),
+        strict=True,
+    )
     with open_client(
         settings.model, "miner", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.allowance_usd
     ) as client:
-        for trajectory, archive, grade_file in zip(
-            snakemake.input.trajectories, snakemake.input.artifacts, snakemake.input.grades, strict=True
-        ):
+        for trajectory, archive, grade_file in rollouts:
             grade = Grade.model_validate(read_json(grade_file))
             if not POLICY[grade.outcome].may_mine:
                 rejected["rollout_lost"] += 1
