@@ -11,6 +11,7 @@ from snakemake.exceptions import WorkflowError
 
 sys.path.insert(0, str(Path(workflow.basedir) / "scripts"))
 
+from rubrics_gym.interchange.sources import candidates
 from rubrics_gym.models.keys import MissingKey, check_keys
 from rubrics_gym.grading.attempts import grader_module
 from rubrics_gym.harness.sandbox import SandboxRefused, check_isolation
@@ -99,7 +100,12 @@ def held_out_tasks():
     return list(splits[evaluation.split])
 
 
-POOL_TASKS = {name: selected(collection.tasks, f"collections.{name}.tasks") for name, collection in STUDY.collections.items()}
+def held_out_names():
+    """Ids of all held-out tasks of the evaluation's benchmark, in whatever split."""
+    return list_tasks(STUDY.evaluation.benchmark, Role.HELD_OUT)
+
+
+POOL_TASKS = {name: selected(collection.tasks, f"collections.{name}.tasks") for name, collection in STUDY.collected.items()}
 HELD_OUT_TASKS = held_out_tasks()
 EXECUTE_ARM = loading.execute_arm(STUDY)
 JUDGES = slices.judges(STUDY)
@@ -108,7 +114,7 @@ SIMULATED_AGENT = STUDY.models.agent.provider is ProviderName.SIMULATED
 
 def refuse_wrong_roles():
     """No stage reads a task in a role that it may not read: pool tasks train, evaluation tasks are held out."""
-    for name, collection in STUDY.collections.items():
+    for name, collection in STUDY.collected.items():
         if collection.tasks.role is Role.HELD_OUT:
             raise WorkflowError(f"{CONFIG_SOURCE}: `collections.{name}.tasks.role` is held_out; held-out tasks are never mined.")
         mined_and_tested = set(POOL_TASKS[name]) & set(HELD_OUT_TASKS)
@@ -121,8 +127,25 @@ def refuse_wrong_roles():
 refuse_wrong_roles()
 
 
+def logs_of(collection):
+    """The files that an imported collection looks at."""
+    path = STUDY.imported[collection].path
+    try:
+        return [str(file) for file in candidates(Path(path))]
+    except FileNotFoundError:
+        raise WorkflowError(
+            f"{CONFIG_SOURCE}: `collections.{collection}.import`: there is no file or folder {path}; give a path from the repository's top."
+        ) from None
+
+
+LOGS = {name: logs_of(name) for name in STUDY.imported}
+IMPORTS = {f"{RESULTS}/rollouts/{name}/imported" for name in STUDY.imported}
+
+
 def rollouts(collection):
-    """Folders of all rollouts of a collection."""
+    """Folders of all rollouts of a collection; the one folder that holds them all when it is imported."""
+    if collection in STUDY.imported:
+        return [f"{RESULTS}/rollouts/{collection}/imported"]
     chosen = STUDY.collections[collection]
     return [
         f"{RESULTS}/rollouts/{collection}/{chosen.tasks.benchmark}/{task}/{attempt}"
@@ -147,8 +170,8 @@ def attempts_of(collection):
 
 
 def every_attempt():
-    """Folders of every rollout and episode of the study."""
-    return [folder for name in STUDY.collections for folder in rollouts(name)] + every_episode()
+    """Folders of every rollout and episode that the study makes."""
+    return [folder for name in STUDY.collected for folder in rollouts(name)] + every_episode()
 
 
 def every_episode():
@@ -157,8 +180,8 @@ def every_episode():
 
 
 def files(name, folders):
-    """One file of each of some folders."""
-    return [f"{folder}/{name}" for folder in folders]
+    """One file of each of some folders; an imported collection is given as the folder that holds such files."""
+    return [folder if folder in IMPORTS else f"{folder}/{name}" for folder in folders]
 
 
 def plan_of(folder):
@@ -185,7 +208,7 @@ def one_of(names):
 
 def sealed_collections():
     """Sealed collections; their rollouts must be there, because nothing makes them again."""
-    sealed = [name for name, collection in STUDY.collections.items() if collection.sealed]
+    sealed = [name for name, collection in STUDY.collected.items() if collection.sealed]
     for name in sealed:
         missing = [
             path
@@ -306,7 +329,7 @@ def scientific_tables():
 
 def truth_attempts():
     """Attempts whose failures are counted: all that a planted mistake can be compared with."""
-    return [folder for name in failure_collections() for folder in attempts_of(name)]
+    return [folder for name in failure_collections() if name not in STUDY.imported for folder in attempts_of(name)]
 
 
 def truth_episodes():

@@ -98,6 +98,7 @@ rule build_dashboard:
             *scientific_tables(),
             "<results>/tables/pool.csv",
             *rules.account_costs.output,
+            *expand("<results>/tables/imported_{collection}.csv", collection=STUDY.imported),
         ],
         figures=rules.draw_figures.output.figures,
         rubrics=expand("<results>/libraries/{library}/rubrics.jsonl", library=STUDY.libraries),

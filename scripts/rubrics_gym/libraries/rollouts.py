@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rubrics_gym.harness.recorder import read_trajectory
 from rubrics_gym.records.archives import read_archive
-from rubrics_gym.records.files import DamagedFile, read_json
+from rubrics_gym.records.files import DamagedFile, attempt_files, read_json
 from rubrics_gym.records.grades import Grade
 from rubrics_gym.records.outcomes import POLICY
 from rubrics_gym.records.trajectory import Event, StartEvent
@@ -29,8 +29,15 @@ class Rollout(NamedTuple):
 
 
 def read_rollouts(trajectories: Iterable[str], archives: Iterable[str], grades: Iterable[str]) -> Iterator[Rollout]:
-    """Rollouts one by one, from paths in the same order. DamagedFile names a trajectory that does not begin with its start."""
-    for trajectory, archive, grade_file in zip(trajectories, archives, grades, strict=True):
+    """Rollouts one by one, from paths in the same order; a folder stands for all attempts in it. DamagedFile names a trajectory that does not
+    begin with its start."""
+    attempts = zip(
+        attempt_files(trajectories, "trajectory.jsonl"),
+        attempt_files(archives, "artifacts.tar.gz"),
+        attempt_files(grades, "grade.json"),
+        strict=True,
+    )
+    for trajectory, archive, grade_file in attempts:
         events = read_trajectory(trajectory)
         if not events or not isinstance(events[0], StartEvent):
             raise DamagedFile(f"{trajectory}: a trajectory begins with a start event; this one does not: its file was cut or edited.")

@@ -65,7 +65,7 @@ def _models(annotation: Any) -> list[type[BaseModel]]:
 
 def _rows(model: type[BaseModel], prefix: str) -> Iterator[str]:
     for name, field in model.model_fields.items():
-        key = f"{prefix}{name}"
+        key = f"{prefix}{field.alias or name}"
         nested = _models(field.annotation)
         named = get_origin(field.annotation) is dict
         if nested:

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from rubrics_gym.settings.study import CodeRuns, Matched, Mined, Quota, RandomSample, Scrambled, Study
+from rubrics_gym.settings.study import CodeRuns, Collection, ImportedCollection, Matched, Mined, Quota, RandomSample, Scrambled, Study
 
 HELDOUT = "heldout"  # the collection that stands for the execute episodes of the evaluation
 
@@ -65,10 +65,16 @@ def _known_keys(path: tuple[Any, ...]) -> list[str]:
         if fields is not None and part in fields:
             annotation = fields[part].annotation
         else:  # a name in a mapping, or the tag of a recipe
-            models = [one for one in _models_in(annotation) if part == getattr(one.model_fields.get("recipe"), "default", None)]
+            models = [one for one in _models_in(annotation) if part == _tag_of(one)]
             arguments = get_args(annotation)
             annotation = models[0] if models else arguments[-1] if arguments else annotation
-    return sorted({key for model in _models_in(annotation) for key in model.model_fields})
+    return sorted({field.alias or key for model in _models_in(annotation) for key, field in model.model_fields.items()})
+
+
+def _tag_of(model: type[BaseModel]) -> str | None:
+    """What pydantic puts into an error's place for one of several forms of a block."""
+    forms: dict[type[BaseModel], str] = {Collection: "collected", ImportedCollection: "imported"}
+    return forms.get(model, getattr(model.model_fields.get("recipe"), "default", None))
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:
@@ -79,10 +85,14 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
     return [model for argument in get_args(annotation) for model in _models_in(argument)]
 
 
+# what pydantic puts after the name of a block that has several forms
+_TAGS = {"libraries": ("mine", "quota", "import", "match", "scramble", "sample"), "collections": ("collected", "imported")}
+
+
 def _explain(error: ValidationError, source: str) -> str:
     first = error.errors()[0]
     path = tuple(first["loc"])
-    shown = ".".join(str(part) for part in path if part not in {"mine", "quota", "import", "match", "scramble", "sample"})
+    shown = ".".join(str(part) for place, part in enumerate(path) if not (place == 2 and part in _TAGS.get(str(path[0]), ())))
     if first["type"] == "extra_forbidden":
         known = _known_keys(path[:-1])
         near = difflib.get_close_matches(str(path[-1]), known, n=1, cutoff=0.5)

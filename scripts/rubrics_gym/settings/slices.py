@@ -21,6 +21,7 @@ from rubrics_gym.settings.study import (
     JudgeSimulation,
     Library,
     Limits,
+    LogFormat,
     Matched,
     Merge,
     Mined,
@@ -55,6 +56,11 @@ class CollectRollout(Settings):
     simulation: AgentSimulation | None
     limits: Limits
     sandbox: Sandbox
+
+
+class ImportCollection(Settings):
+    path: str
+    format: LogFormat
 
 
 class RunEpisode(Settings):
@@ -201,15 +207,20 @@ def _simulation(study: Study, role: str) -> Any:
 
 
 def _list_pool(study: Study, w: Wildcards) -> ListPool:
-    named = {collection.tasks.benchmark for collection in study.collections.values()} | {study.evaluation.benchmark}
+    named = {collection.tasks.benchmark for collection in study.collected.values()} | {study.evaluation.benchmark}
     return ListPool(benchmarks=tuple(sorted(named)))
 
 
 def _collect_rollout(study: Study, w: Wildcards) -> CollectRollout:
-    collection = study.collections[w["collection"]]
+    collection = study.collected[w["collection"]]
     return CollectRollout(
         seed=study.seed, agent=study.models.agent, simulation=_simulation(study, "agent"), limits=collection.limits, sandbox=study.sandbox
     )
+
+
+def _import_collection(study: Study, w: Wildcards) -> ImportCollection:
+    imported = study.imported[w["collection"]]
+    return ImportCollection(path=imported.path, format=imported.format)
 
 
 def _run_episode(study: Study, w: Wildcards) -> RunEpisode:
@@ -384,6 +395,7 @@ SLICES: dict[str, Callable[[Study, Wildcards], Settings]] = {
     "list_pool": _list_pool,
     "collect_rollout": _collect_rollout,
     "grade_rollout": _nothing,
+    "import_collection": _import_collection,
     "detect_failures": _nothing,
     "categorize_failures": _reader("classifier"),
     "attribute_causes": _reader("reviewer"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
 
 from rubrics_gym.records.tasks import Role
 
@@ -172,6 +172,28 @@ class TaskSelection(Settings):
     limit: Positive | None = Field(None, description="Only the first so many tasks (in the order of the task table); null takes all.")
 
 
+class LogFormat(StrEnum):
+    AUTO = "auto"
+    ATIF = "atif"
+    INSPECT = "inspect"
+    MINI_SWE_AGENT = "mini_swe_agent"
+    SWE_AGENT = "swe_agent"
+    OPENHANDS = "openhands"
+    AIDE = "aide"
+    SUPER = "super"
+
+
+class ImportedCollection(Settings):
+    """Logs of another system's agent, whose failures are mined like those of rollouts."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, serialize_by_alias=True)
+
+    path: str = Field(alias="import", description="A log, or a folder in which every log is taken; from the repository's top.")
+    format: LogFormat = Field(
+        LogFormat.AUTO, description="The format; auto recognises each file by its content. docs/interchange.md says what each loses."
+    )
+
+
 class Collection(Settings):
     """Rollouts whose failures are mined."""
 
@@ -179,6 +201,17 @@ class Collection(Settings):
     attempts: Positive = Field(1, description="Attempts per task.")
     limits: Limits = Field(Limits(), description="Limits of one attempt.")
     sealed: bool = Field(False, description="A sealed collection is never planned again until it is unsealed.")
+
+
+def _is_imported(given: Any) -> str:
+    """Which of the two a block of `collections` is: it says `import`, or it does not."""
+    imported = isinstance(given, ImportedCollection) or (isinstance(given, dict) and "import" in given)
+    return "imported" if imported else "collected"
+
+
+AnyCollection = Annotated[
+    Annotated[Collection, Tag("collected")] | Annotated[ImportedCollection, Tag("imported")], Discriminator(_is_imported)
+]
 
 
 # ---------------------------------------------------------------- libraries
@@ -447,7 +480,7 @@ class Study(Settings):
     budget: Budget = Field(Budget(), description="What may be spent.")
     simulation: Simulation = Field(Simulation(), description="The simulated models.")
     sandbox: Sandbox = Field(Sandbox(), description="Where commands run.")
-    collections: dict[Name, Collection] = Field(description="Rollouts to collect.")
+    collections: dict[Name, AnyCollection] = Field(description="Rollouts to collect, or logs to import.")
     distributions: dict[Name, DistributionSettings] = Field(description="Failure mixes.")
     libraries: dict[Name, Library] = Field(description="Rubric libraries, each a recipe.")
     arms: dict[Name, Arm] = Field(description="Feedback policies.")
@@ -456,6 +489,16 @@ class Study(Settings):
     report: Report = Field(Report(), description="The dashboard.")
     protocol: Protocol | None = Field(None, description="The frozen protocol that this configuration is; null for an ordinary study.")
     pathvars: dict[str, str] = Field(default_factory=dict, description="Where results lie, e.g. {results: results/protocols/NAME}.")
+
+    @property
+    def collected(self) -> dict[str, Collection]:
+        """The collections whose rollouts are made here."""
+        return {name: one for name, one in self.collections.items() if isinstance(one, Collection)}
+
+    @property
+    def imported(self) -> dict[str, ImportedCollection]:
+        """The collections that are read from other systems' logs."""
+        return {name: one for name, one in self.collections.items() if isinstance(one, ImportedCollection)}
 
     @field_validator("collections", "distributions", "libraries", "arms")
     @classmethod
