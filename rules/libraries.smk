@@ -20,7 +20,7 @@ rule mine_candidates:
     wildcard_constraints:
         library=libraries_made_by(Mined),
     resources:
-        allowance_usd=STUDY.budget.job_usd,
+        asking=ASKING,
     params:
         settings=settings("mine_candidates"),
         code=code("mine_candidates", "miner"),
@@ -72,7 +72,7 @@ rule categorize_rubrics:
     wildcard_constraints:
         library=libraries_made_by(Mined),
     resources:
-        allowance_usd=STUDY.budget.job_usd,
+        asking=ASKING,
     params:
         settings=settings("categorize_rubrics"),
         code=code("categorize_rubrics", "classifier"),

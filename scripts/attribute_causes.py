@@ -24,7 +24,7 @@ with job(snakemake, Reader) as (settings, log):
     finals = list(snakemake.input.finals) or [None] * len(snakemake.input.trajectories)
     causes = []
     with open_client(
-        settings.model, "reviewer", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.allowance_usd
+        settings.model, "reviewer", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.asking
     ) as client:
         for trajectory, archive, grade_file, final in zip(
             snakemake.input.trajectories, snakemake.input.artifacts, snakemake.input.grades, finals, strict=True

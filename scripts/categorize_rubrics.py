@@ -17,7 +17,7 @@ with job(snakemake, DescribeLibrary) as (settings, log):
     merged = read_records(snakemake.input.merged, Rubric)
     classifier = Classifier(settings.model, load_prompt(snakemake.input.prompt), load_taxonomy(snakemake.input.taxonomy), settings.seed)
     with open_client(
-        settings.model, "classifier", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.allowance_usd
+        settings.model, "classifier", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.asking
     ) as client:
         answers = [classifier.rubric(rubric, client) for rubric in merged]
     rubrics = [

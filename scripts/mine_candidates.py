@@ -24,7 +24,7 @@ with job(snakemake, MineCandidates) as (settings, log):
     miner = Miner(settings.model, load_prompt(snakemake.input.prompt), settings.per_rollout, settings.seed)
     candidates, rejected = [], Counter()
     with open_client(
-        settings.model, "miner", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.allowance_usd
+        settings.model, "miner", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.asking
     ) as client:
         for trajectory, archive, grade_file in zip(
             snakemake.input.trajectories, snakemake.input.artifacts, snakemake.input.grades, strict=True
