@@ -19,6 +19,8 @@ rule collect_rollout:
         "<benchmarks>/collect_rollout/{collection}/{benchmark}/{task}/{attempt}.tsv"
     wildcard_constraints:
         collection=one_of(set(STUDY.collected) - set(SEALED)),
+    resources:
+        asking=ASKING,
     params:
         settings=settings("collect_rollout"),
         code=code("collect_rollout", "agent"),

@@ -18,9 +18,12 @@ from rubrics_gym.harness.sandbox import SandboxRefused, check_isolation
 from rubrics_gym.records.files import DamagedFile, write_text
 from rubrics_gym.records.tasks import Role
 from rubrics_gym.settings import code as code_settings
-from rubrics_gym.settings import loading, lock, slices
-from rubrics_gym.settings.study import Imported, Matched, Mined, ProviderName, Quota, RandomSample, Reproduction, Scrambled
+from rubrics_gym.settings.asking import asking_of, read_asking
+from rubrics_gym.settings import loading, lock, slices, units
+from rubrics_gym.settings.places import store_folder
+from rubrics_gym.settings.study import Imported, Matched, Mined, Mode, ProviderName, Quota, RandomSample, Reproduction, Scrambled
 from rubrics_gym.store.sealing import check_seal
+from rubrics_gym.store.serving import has_work
 from rubrics_gym.studies import protocols
 from rubrics_gym.tasks.catalog import CatalogError, load_benchmark, task_fingerprint
 from rubrics_gym.tasks.holdouts import NoTasks, list_tasks
@@ -32,14 +35,13 @@ RESULTS = workflow.pathvars.apply("<results>")
 def checked_study():
     """The study, or one paragraph that says what is wrong with the configuration."""
     try:
-        study = loading.load_study(config, CONFIG_SOURCE)
-        check_keys(study.models)
-        return study
-    except (loading.ConfigurationError, MissingKey) as error:
+        return loading.load_study(config, CONFIG_SOURCE)
+    except loading.ConfigurationError as error:
         raise WorkflowError(str(error)) from None
 
 
 STUDY = checked_study()
+ASKING = asking_of(STUDY)  # resource of every rule that asks a model: mode, servers, time limits, budget
 
 
 def frozen_protocol():
@@ -372,6 +374,19 @@ def end_run():
         )
 
 
+def roles_to_ask():
+    """Roles that a planned job may have to ask: nothing of its work is stored yet. Nobody is asked in mode replay."""
+    if read_asking(ASKING).requests.mode is Mode.REPLAY:
+        return []
+    asked = [
+        (role, unit)
+        for job in workflow.dag.needrun_jobs()
+        for role, of_role in units.units_of(job.rule.name, STUDY, job.wildcards).items()
+        for unit in of_role
+    ]
+    return sorted({role for role, unit in asked if not has_work(store_folder(), unit)})
+
+
 def start_run():
     """Take the results folder for this run, look at what must hold for it, and write down the configuration that it uses."""
     global RESULTS_LOCK
@@ -382,6 +397,7 @@ def start_run():
         check_isolation(STUDY.sandbox)
         if PROTOCOL and STUDY.protocol.by is Reproduction.RECOMPUTE:
             protocols.unpack_store(PROTOCOL, Path(os.environ["RUBRICS_STORE"]))
+        check_keys(STUDY.models, STUDY.requests, roles_to_ask())
         write_text(Path(RESULTS, "run_config.yaml"), yaml.safe_dump(STUDY.model_dump(mode="json"), sort_keys=False))
-    except (lock.FolderInUse, DamagedFile, SandboxRefused, protocols.ProtocolChanged, OSError) as error:
+    except (lock.FolderInUse, DamagedFile, SandboxRefused, MissingKey, protocols.ProtocolChanged, OSError) as error:
         raise WorkflowError(f"{RESULTS}: cannot start: {error}") from None

@@ -17,7 +17,7 @@ rule replay_judge:
     wildcard_constraints:
         library_name=one_of([*STUDY.libraries, "no_library"]),
     resources:
-        allowance_usd=STUDY.budget.job_usd,
+        asking=ASKING,
     params:
         settings=settings("replay_judge"),
         code=code("replay_judge", "judge"),

@@ -20,7 +20,7 @@ rule mine_candidates:
     wildcard_constraints:
         library=libraries_made_by(Mined),
     resources:
-        allowance_usd=STUDY.budget.job_usd,
+        asking=ASKING,
     params:
         settings=settings("mine_candidates"),
         code=code("mine_candidates", "miner"),
@@ -59,7 +59,7 @@ rule fill_quota:
     wildcard_constraints:
         library=libraries_made_by(Quota),
     resources:
-        allowance_usd=STUDY.budget.job_usd,
+        asking=ASKING,
     params:
         settings=settings("fill_quota"),
         code=code("fill_quota", "miner"),
@@ -130,7 +130,7 @@ rule categorize_rubrics:
     wildcard_constraints:
         library=libraries_made_by(Mined, Quota, Imported),
     resources:
-        allowance_usd=STUDY.budget.job_usd,
+        asking=ASKING,
     params:
         settings=settings("categorize_rubrics"),
         code=code("categorize_rubrics", "classifier"),
@@ -169,7 +169,9 @@ rule verify_match:
         source=lambda w: library_file(STUDY.libraries[w.library].source, "rubrics.jsonl"),
         events=lambda w: failure_files(target_of(w.library).collections, "events.parquet"),
         categories=lambda w: failure_files(target_of(w.library).collections, "categories.parquet"),
-        causes=lambda w: failure_files(target_of(w.library).collections, "causes.parquet") if target_of(w.library).target == "complete" else [],
+        causes=lambda w: (
+            failure_files(target_of(w.library).collections, "causes.parquet") if target_of(w.library).target == "complete" else []
+        ),
     output:
         checks="<results>/libraries/{library}/verification.jsonl",
     log:

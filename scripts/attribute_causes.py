@@ -26,7 +26,7 @@ with job(snakemake, Reader) as (settings, log):
     finals = list(snakemake.input.finals) or [None] * len(trajectories)
     causes = []
     with open_client(
-        settings.model, "reviewer", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.allowance_usd
+        settings.model, "reviewer", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.asking
     ) as client:
         for trajectory, archive, grade_file, final in zip(trajectories, artifacts, grades, finals, strict=True):
             grade = Grade.model_validate(read_json(grade_file))

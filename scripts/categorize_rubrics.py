@@ -17,7 +17,7 @@ with job(snakemake, DescribeLibrary) as (settings, log):
     merged = read_records(snakemake.input.merged, Rubric)
     classifier = Classifier(settings.model, load_prompt(snakemake.input.prompt), load_taxonomy(snakemake.input.taxonomy), settings.seed)
     with open_client(
-        settings.model, "classifier", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.allowance_usd
+        settings.model, "classifier", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.asking
     ) as client:
         rubrics = [classifier.sorted_rubric(rubric, client) for rubric in merged]
     candidates, rejected, quota = (snakemake.input.get(name) for name in ("candidates", "rejected", "quota"))

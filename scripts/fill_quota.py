@@ -45,9 +45,7 @@ with job(snakemake, FillQuota) as (settings, log):
     )
     taxonomy = load_taxonomy(inputs.taxonomy)
     rubrics, candidates, lines, rejected = [], [], [], Counter()
-    with open_client(
-        settings.model, "miner", settings.simulation, unit, account, inputs.prices, snakemake.resources.allowance_usd
-    ) as client:
+    with open_client(settings.model, "miner", settings.simulation, unit, account, inputs.prices, snakemake.resources.asking) as client:
         for name in sorted(wanted, key=lambda name: (-wanted[name], name)):
             readings = spread_over_tasks(failures.get(name, ()))
             share = wanted[name] / sum(wanted.values())

@@ -17,7 +17,7 @@ from rubrics_gym.settings.loading import ConfigurationError, load_study, read_fi
 from rubrics_gym.settings.places import store_folder
 from rubrics_gym.settings.study import Protocol
 from rubrics_gym.store.attempts import AttemptRow
-from rubrics_gym.store.requests import read_ledger
+from rubrics_gym.store.ledger import read_ledger
 from rubrics_gym.studies.protocols import CONFIG, PROTOCOLS, FinishedRun, write_protocol
 
 # Measured times and what is made from them differ between equal runs; the page also names the commit.

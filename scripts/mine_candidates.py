@@ -10,6 +10,7 @@ from rubrics_gym.libraries.traces import trace_of
 from rubrics_gym.models.prompts import load_prompt
 from rubrics_gym.providers.opening import open_client
 from rubrics_gym.records.files import write_json, write_json_lines
+from rubrics_gym.settings.asking import read_asking
 from rubrics_gym.settings.job import job
 from rubrics_gym.settings.places import store_folder
 from rubrics_gym.settings.slices import MineCandidates
@@ -22,7 +23,8 @@ with job(snakemake, MineCandidates) as (settings, log):
     rules = load_rules(inputs.types)
     miner = Miner(settings.miner, settings.model, load_prompt(inputs.prompt), settings.seed, settings.per_request, settings.weights)
     account = work_key(settings, {"prompt": inputs.prompt}, f"mine/{snakemake.wildcards.library}")
-    allowance_usd = snakemake.resources.allowance_usd
+    asking = snakemake.resources.asking
+    allowance_usd = float(read_asking(asking).budget.job_usd)
     candidates, rejected, units = [], Counter(), []
     rollouts = read_rollouts(inputs.trajectories, inputs.artifacts, inputs.grades)
     for collection, of_collection in groupby(rollouts, key=lambda rollout: rollout.collection):
@@ -30,7 +32,7 @@ with job(snakemake, MineCandidates) as (settings, log):
             f"mine/{settings.miner.value}/{collection}"
         )  # no name of a library: a second one of this miner is served the same answers
         with open_client(
-            settings.model, "miner", settings.simulation, units[-1], account, inputs.prices, allowance_usd, patience_s=PATIENCE_S
+            settings.model, "miner", settings.simulation, units[-1], account, inputs.prices, asking, allowance_usd, patience_s=PATIENCE_S
         ) as client:
             for rollout in of_collection:
                 if not rollout.may_be_mined:

@@ -34,7 +34,7 @@ from rubrics_gym.settings.study import (
     Study,
 )
 from rubrics_gym.store.attempts import AttemptRow, AttemptState
-from rubrics_gym.store.requests import LedgerLine, State
+from rubrics_gym.store.ledger import LedgerLine, State
 
 ATTACK = "<script>document.title='taken over'</script><img src=x onerror=\"document.title='taken over'\">"
 STUDY = "example"

@@ -74,7 +74,7 @@ EXPECTED: list[tuple[str, set[str]]] = [
     (r"evaluation\.repeats", EXECUTED),
     (r"evaluation\.limits\..*", EXECUTED),
     (r"statistics\..*", TABLES | MEASURED | TRUTH | COSTS),
-    (r"budget\..*", set()),
+    (r"(budget|requests)\..*", set()),  # how is asked, and what it may cost, is no reason to ask again
     (r"report\.title", PAGE),
 ]
 
@@ -97,6 +97,13 @@ BY_NAME: dict[str, Any] = {
     "arms.random.judge.library": "matched",
     "arms.matched.judge.library": "random",
     "collections.pool.tasks.limit": 3,
+    "budget.job_requests": 100,
+    "budget.study_usd": 50.0,
+    "budget.study_requests": 10_000,
+    "budget.deadline": "2030-01-01T00:00:00Z",
+    "requests.mode": "replay",
+    "requests.reuse_from": {"mine/second": "mine/mined"},
+    "requests.endpoints": {"judge": {"url": "http://127.0.0.1:8000/v1"}},
 }
 
 

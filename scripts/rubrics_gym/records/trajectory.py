@@ -67,7 +67,8 @@ class MessageEvent(Record):
     tool_calls: tuple[ToolCallRecord, ...] = ()
     request_key: str | None = None
     usage: dict[str, int] = Field(default_factory=dict)
-    cost_microdollars: int = 0
+    cost_microdollars: int = 0  # when it was paid for
+    served: Literal["live", "store"] = "live"  # store: it was paid for earlier, and is charged once
 
 
 class CommandEvent(Record):

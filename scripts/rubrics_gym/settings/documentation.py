@@ -51,7 +51,7 @@ def _type_name(annotation: Any) -> str:
     elif arguments:
         name = " or ".join(_type_name(one) for one in arguments)
     else:
-        name = {"str": "text", "int": "whole number", "float": "number", "bool": "true or false"}.get(
+        name = {"str": "text", "int": "whole number", "float": "number", "bool": "true or false", "AwareDatetime": "time with zone"}.get(
             annotation.__name__, annotation.__name__.lower()
         )
     return f"{name}, or null" if optional else name

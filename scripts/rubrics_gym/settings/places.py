@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 
-def store_folder() -> Path:
-    """What was paid for: `store/`, or the folder that RUBRICS_STORE names."""
-    return Path(os.environ.get("RUBRICS_STORE", "store"))
+def store_folder() -> str:
+    """What was paid for: `store/`, or the folder or the address of a bucket that RUBRICS_STORE names."""
+    return os.environ.get("RUBRICS_STORE", "store")
 
 
 def wheel_folder() -> Path:

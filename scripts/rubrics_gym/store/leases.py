@@ -11,16 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from rubrics_gym.store.durable import make_folder, now
-
-# A reader that looks who holds a lease locks it for an instant, and a killed process takes a moment to vanish: wait this long before refusing.
-PATIENCE_S = 0.5
+from rubrics_gym.store.storage import PATIENCE_S, LeaseHeld
 
 
-class LeaseHeld(RuntimeError):
-    """Another process holds the lease; the message names it."""
-
-
-class Lease:
+class FileLease:
     """An exclusive lock on a file, held until `release` or the end of the process. `what` says what the holder does.
 
     LeaseHeld when another process still holds it after `patience_s` seconds.

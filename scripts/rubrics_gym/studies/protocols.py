@@ -18,7 +18,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import ValidationError
 
@@ -28,6 +28,7 @@ from rubrics_gym.records.files import DamagedFile, read_json, write_json, write_
 from rubrics_gym.settings.code import SCRIPTS, reach
 from rubrics_gym.settings.slices import SLICES
 from rubrics_gym.settings.study import Study
+from rubrics_gym.store.ledger import State, read_ledger
 
 PROTOCOLS = Path("config/protocols")
 CONFIG, LOCK, MANIFEST, PAID = "config.yaml", "lock.json", "manifest.json", "paid.tar.gz"
@@ -36,6 +37,9 @@ UNPACKED = ".unpacked"
 
 # the packages that a study runs with; like code, they are reported when they differ
 PACKAGES = ("envs/requirements.txt", "envs/requirements-no-deps.txt", "envs/wheels.txt")
+
+
+R = TypeVar("R", bound=Record)
 
 
 class ProtocolChanged(ValueError):
@@ -73,7 +77,7 @@ def read_manifest(folder: Path) -> Manifest:
     return _read(folder / MANIFEST, Manifest)
 
 
-def _read(path: Path, kind: type[Any]) -> Any:
+def _read(path: Path, kind: type[R]) -> R:
     try:
         return kind.model_validate(read_json(path))
     except FileNotFoundError:
@@ -162,8 +166,6 @@ def stored_files(store: Path, units: Iterable[str]) -> Iterator[Path]:
 
 
 def _answered(ledger: Path) -> set[str]:
-    from rubrics_gym.store.requests import State, read_ledger
-
     return {line.key for line in read_ledger(ledger) if line.state is State.RETURNED}
 
 
