@@ -50,3 +50,7 @@ accept: environment
 # Freeze a study so that others can recompute it: make freeze NAME=small STUDY=config/studies/small.yaml
 freeze: environment
 	PATH=$(CURDIR)/$(BIN):$$PATH PYTHONPATH=scripts $(BIN)/python scripts/freeze_protocol.py $(NAME) $(or $(STUDY),config/config.yaml)
+
+# What would rerun now and what it would cost: make plan [STUDY=config/studies/mine.yaml] [CONFIG='evaluation={split: all}']
+plan: environment
+	@PYTHONPATH=scripts $(BIN)/python scripts/plan_costs.py "$(STUDY)" "$(CONFIG)"

@@ -11,6 +11,7 @@ from rubrics_gym.settings.code import digest
 from rubrics_gym.settings.job import job
 from rubrics_gym.settings.places import store_folder
 from rubrics_gym.settings.slices import RunEpisode
+from rubrics_gym.settings.units import KEYED_INPUTS
 from rubrics_gym.store.serving import copy_ledger, deliver, obtain, open_attempts, work_key, write_attempts
 
 
@@ -33,11 +34,7 @@ with job(snakemake, RunEpisode) as (settings, log):
     w = snakemake.wildcards
     unit = f"episodes/{w.arm}/{w.repeat}/{w.benchmark}/{w.task}"
     judge_unit = f"judge/{unit}"
-    asked = {
-        name: snakemake.input[name]
-        for name in ("public", "prompt", "feedback", "judge_prompt", "rubrics", "manifest")
-        if snakemake.input.get(name)
-    }
+    asked = {name: snakemake.input[name] for name in KEYED_INPUTS["run_episode"] if snakemake.input.get(name)}
     code = digest(snakemake.params.code)
     store = open_attempts(snakemake.resources.asking)
 

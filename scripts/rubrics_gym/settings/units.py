@@ -25,6 +25,12 @@ def _mined(study: Study, w: Mapping[str, Any]) -> Units:
     return {"miner": tuple(f"mine/{recipe.miner.value}/{collection}" for collection in recipe.collections)}
 
 
+# rule -> names of the inputs whose content is in the key of the attempt that it asks for
+KEYED_INPUTS: dict[str, tuple[str, ...]] = {
+    "collect_rollout": ("public", "prompt", "feedback"),
+    "run_episode": ("public", "prompt", "feedback", "judge_prompt", "rubrics", "manifest"),
+}
+
 # rule -> role -> the units (of a replayed judge, their first segments) that a job of it asks for
 UNITS: dict[str, Callable[[Study, Mapping[str, Any]], Units]] = {
     "collect_rollout": _rollout,
