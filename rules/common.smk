@@ -111,6 +111,8 @@ POOL_TASKS = {name: selected(collection.tasks, f"collections.{name}.tasks") for 
 HELD_OUT_TASKS = held_out_tasks()
 EXECUTE_ARM = loading.execute_arm(STUDY)
 JUDGES = slices.judges(STUDY)
+LIBRARY_JUDGES = slices.library_judges(STUDY)
+HELDOUT_MIX = loading.heldout_mix(STUDY)
 SIMULATED_AGENT = STUDY.models.agent.provider is ProviderName.SIMULATED
 
 
@@ -324,6 +326,8 @@ def scientific_tables():
     tables = [*rules.build_tables.output]
     if EXECUTE_ARM:
         tables += rules.measure_judge.output
+    if LIBRARY_JUDGES:
+        tables += rules.audit_exposure.output
     if SIMULATED_AGENT:
         tables += rules.build_truth_table.output
     return tables

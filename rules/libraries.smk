@@ -255,3 +255,24 @@ rule embed_library:
         "Embedding and indexing the rubrics of {wildcards.library}"
     script:
         "../scripts/embed_library.py"
+
+
+rule export_library:
+    input:
+        rubrics="<results>/libraries/{library}/rubrics.jsonl",
+        manifest="<results>/libraries/{library}/manifest.json",
+        events=lambda w: failure_files(loading.collections_behind(STUDY, w.library), "events.parquet"),
+        page=sorted(str(path) for path in Path("resources/library_page").glob("*")),
+    output:
+        folder=directory("<results>/exports/{library}"),
+    log:
+        "<logs>/export_library/{library}.log",
+    benchmark:
+        "<benchmarks>/export_library/{library}.tsv"
+    params:
+        settings=settings("export_library"),
+        code=code("export_library"),
+    message:
+        "Exporting {wildcards.library}"
+    script:
+        "../scripts/export_library.py"

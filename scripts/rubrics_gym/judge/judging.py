@@ -68,7 +68,7 @@ class Judge:
         self._prompt = prompt
         self._seed = seed
         self._lookup = lookup
-        self._retriever = lookup and Retriever(lookup.index, lookup.k, lookup.retrieval, lookup.split, seed)
+        self._retriever = Retriever(lookup.index, lookup.k, lookup.retrieval, lookup.split, seed) if lookup else None
         self._asked: Counter[str] = Counter()
 
     @property

@@ -88,7 +88,7 @@ def _heads(vectors: Any, threshold: float) -> list[int]:
         block = vectors[start : start + BLOCK]
         near = _near_heads(block, vectors, heads[:n_heads], threshold)
         within = cosines(block, block)
-        before = np.tril(within >= threshold - NOISE, -1)  # what a row of this block may join in the block itself
+        before: Any = np.tril(within >= threshold - NOISE, -1)  # what a row of this block may join in the block itself
         can_join = before.any(axis=1)
         is_head = np.zeros(block.shape[0], dtype=bool)
         for position in range(block.shape[0]):

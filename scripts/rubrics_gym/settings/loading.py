@@ -175,6 +175,12 @@ def execute_arm(study: Study) -> str | None:
     return next((arm for arm in study.evaluation.arms if study.arms[arm].code_runs is CodeRuns.EXECUTE), None)
 
 
+def heldout_mix(study: Study) -> str | None:
+    """The distribution of all held-out failures and nothing else, with their causes where there is one; None where there is none."""
+    own = [name for name, mix in study.distributions.items() if set(mix.collections) == {HELDOUT}]
+    return min(own, key=lambda name: (study.distributions[name].target != "complete", name), default=None)
+
+
 def parents(study: Study, library: str) -> list[str]:
     """Libraries that a library is made from."""
     recipe = study.libraries[library]
@@ -184,6 +190,13 @@ def parents(study: Study, library: str) -> list[str]:
         case RandomSample():
             return [recipe.source, recipe.size_of]
     return []
+
+
+def collections_behind(study: Study, library: str) -> list[str]:
+    """Collections that a library was written from, by itself or through the libraries that it is made from; none for an imported one."""
+    recipe = study.libraries[library]
+    own = set(recipe.collections) if isinstance(recipe, Mined | Quota) else set()
+    return sorted(own.union(*(collections_behind(study, parent) for parent in parents(study, library))))
 
 
 def _refuse_cycle(study: Study, library: str, source: str) -> None:

@@ -158,6 +158,11 @@ class MeasureJudge(Settings):
     study: str
 
 
+class AuditExposure(Settings):
+    judges: tuple[str, ...]  # those with a library, in the order of the evaluation's arms
+    replayed: bool
+
+
 class BuildTables(Settings):
     study: str
     seed: int
@@ -324,6 +329,15 @@ def judges(study: Study) -> dict[str, JudgeSettings]:
     return {arm: judge for arm in study.evaluation.arms if (judge := study.arms[arm].judge) is not None}
 
 
+def library_judges(study: Study) -> dict[str, JudgeSettings]:
+    """The judges that hold a library."""
+    return {name: judge for name, judge in judges(study).items() if judge.library is not None}
+
+
+def _audit_exposure(study: Study, w: Wildcards) -> AuditExposure:
+    return AuditExposure(judges=tuple(library_judges(study)), replayed=execute_arm(study) is not None)
+
+
 def _replay_judge(study: Study, w: Wildcards) -> ReplayJudge:
     return ReplayJudge(
         seed=study.seed,
@@ -410,11 +424,13 @@ SLICES: dict[str, Callable[[Study, Wildcards], Settings]] = {
     "scramble_library": _derive_library,
     "sample_library": _derive_library,
     "embed_library": _nothing,
+    "export_library": _nothing,
     "run_episode": _run_episode,
     "run_final": _run_final,
     "grade_episode": _nothing,
     "replay_judge": _replay_judge,
     "measure_judge": _measure_judge,
+    "audit_exposure": _audit_exposure,
     "account_costs": _account_costs,
     "build_truth_table": _build_truth_table,
     "build_tables": _build_tables,

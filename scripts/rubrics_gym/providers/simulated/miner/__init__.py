@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import random
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from rubrics_gym.models.request import Request, Response, Usage
+from rubrics_gym.providers.simulated.miner.circumstances import circumstances
 from rubrics_gym.providers.simulated.miner.noticing import Noticed, deaths, notice
 from rubrics_gym.providers.simulated.miner.reading import Rollout, read_rollout, read_titles
 from rubrics_gym.providers.simulated.miner.relating import nearest_first
@@ -27,7 +28,7 @@ class Miner:
         """At most as many rubrics as the request allows, as the JSON that its schema asks for."""
         text = request.messages[-1].text
         dice = random.Random(hashlib.sha256(f"{request.seed}\n{request.system}\n{text}".encode()).digest())
-        most = re.search(r"at most (\d+) rubrics?", request.system)
+        most = re.search(r"at most (\d+)\s+rubrics?", request.system)
         limit = int(most[1]) if most else 0
         rollout = read_rollout(text)
         titles = read_titles(text)
@@ -35,7 +36,7 @@ class Miner:
             steps = sorted({int(number) for number in re.findall(r"^step (\d+) \(", text, re.MULTILINE)})
             rubrics = [self._rubric(one, steps, dice) for one in notice(rollout, dice)[:limit]]
         else:
-            rubrics = list(_not_said_yet(_of_category(rollout, request.system, dice), titles, limit, dice))
+            rubrics = _not_said_yet(rollout, _of_category(rollout, request.system, dice), titles, limit, dice)
         asked = _fields(request)
         body = json.dumps({"rubrics": [{name: rubric[name] for name in asked} for rubric in rubrics]}, ensure_ascii=False)
         return Response(
@@ -70,13 +71,17 @@ def _of_category(rollout: Rollout, system: str, dice: random.Random) -> list[Not
     return nearest_first(found[1] if found else "", notice(rollout, dice))
 
 
-def _not_said_yet(lessons: list[Noticed], titles: set[str], limit: int, dice: random.Random) -> Iterator[dict[str, Any]]:
-    """At most `limit` rubrics, preferring titles that are not there; where every title is, one of them in other words."""
-    given = 0
+def _not_said_yet(rollout: Rollout, lessons: list[Noticed], titles: set[str], limit: int, dice: random.Random) -> list[dict[str, Any]]:
+    """At most `limit` rubrics about the first lesson whose titles are not there: the plain ones, then narrower cases of it.
+
+    Where nothing is left to say, one of them in other words: a miner that repeats itself is what a library must notice.
+    """
     for lesson in lessons[:1]:
-        fresh = [texts for texts in other_wordings(lesson.topic, lesson.detail, dice) if texts["title"] not in titles]
-        for texts in (fresh or [worded(lesson.topic, lesson.detail, dice)])[:limit]:
-            given += 1
-            yield texts
-    for lesson in lessons[1 : 1 + limit - given]:
-        yield worded(lesson.topic, lesson.detail, dice)
+        wordings = other_wordings(lesson.topic, lesson.detail, dice)
+        narrower = [
+            {**texts, "title": f"{texts['title']} {one.where}", "applies_when": one.applies}
+            for one, texts in itertools.product(circumstances(rollout), wordings[:1])
+        ]
+        fresh = [texts for texts in (*wordings, *narrower) if texts["title"] not in titles]
+        return fresh[:limit] or [worded(lesson.topic, lesson.detail, dice)]
+    return []
