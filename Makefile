@@ -1,6 +1,6 @@
 # The two commands of the README are `make dashboard` and `make test`; both make the environment first.
 
-.PHONY: dashboard test check evidence environment docs seal fresh accept thresholds freeze plan
+.PHONY: dashboard test check evidence environment docs seal fresh accept thresholds freeze plan source task_table
 
 BIN := .venv/bin
 
@@ -34,6 +34,14 @@ docs: environment
 # Runs the reference solutions and writes the medal thresholds of the packaged competitions.
 thresholds: environment
 	PYTHONPATH=scripts $(BIN)/python -m rubrics_gym.grading.references
+
+# Fetch the source of a benchmark into sources/ (or look through the one that is there): make source NAME=dabench
+source: environment
+	$(BIN)/snakemake results/sources/$(NAME).json --force
+
+# Rewrite the task table of a benchmark from a clone of its repository: make task_table NAME=dabench CHECKOUT=FOLDER
+task_table: environment
+	PYTHONPATH=scripts $(BIN)/python -m rubrics_gym.tasks.tabulation $(NAME) $(CHECKOUT)
 
 # A finished collection that nothing plans again: make seal COLLECTION=pool, then set sealed: true.
 seal: environment

@@ -25,8 +25,12 @@ from rubrics_gym.settings.study import Imported, Matched, Mined, Mode, ProviderN
 from rubrics_gym.store.sealing import check_seal
 from rubrics_gym.store.serving import has_work
 from rubrics_gym.studies import protocols
-from rubrics_gym.tasks.catalog import CatalogError, load_benchmark, task_fingerprint
+from rubrics_gym.tasks import loaders
+from rubrics_gym.tasks.catalog import CatalogError, benchmark_names, load_benchmark, task_fingerprint
 from rubrics_gym.tasks.holdouts import NoTasks, list_tasks
+from rubrics_gym.tasks.roles import RoleConflict, check_collection, check_evaluation
+from rubrics_gym.tasks.sources import SourceProblem, check_complete, receipt_of
+from rubrics_gym.tasks.terms import TermsNotAccepted, check_accepted
 
 CONFIG_SOURCE = " + ".join(str(path) for path in workflow.configfiles) or "the configuration"
 RESULTS = workflow.pathvars.apply("<results>")
@@ -75,14 +79,18 @@ if Path(RESULTS).exists() and not Path(RESULTS).is_dir():
 def selected(selection, where):
     """Ids of the tasks that a selection takes: those of its role that pass the hold-out filter, in the order of the table."""
     try:
-        return list_tasks(selection.benchmark, selection.role, selection.limit)
+        benchmark = load_benchmark(selection.benchmark)
     except CatalogError:
         raise WorkflowError(
             f"{CONFIG_SOURCE}: `{where}.benchmark`: there is no benchmark `{selection.benchmark}` in resources/benchmarks/."
         ) from None
+    try:
+        return list_tasks(benchmark.name, selection.role, selection.limit, STUDY.holdouts, STUDY.evaluation.benchmark, selection.prepared)
+    except CatalogError as error:
+        raise WorkflowError(f"{CONFIG_SOURCE}: `{where}`: {error}") from None
     except NoTasks:
         raise WorkflowError(
-            f"{CONFIG_SOURCE}: `{where}`: the benchmark `{selection.benchmark}` has no task in the role `{selection.role.value}`."
+            f"{CONFIG_SOURCE}: `{where}`: the benchmark `{selection.benchmark}` has no task in the role `{selection.role.value}` that the hold-out filter keeps and that can be run as it is."
         ) from None
 
 
@@ -107,6 +115,17 @@ def held_out_names():
     return list_tasks(STUDY.evaluation.benchmark, Role.HELD_OUT)
 
 
+def check_roles_of_collections():
+    """No held-out task is collected, and only tasks for training are mined."""
+    mined = {name for library in STUDY.libraries.values() if isinstance(library, Mined) for name in library.collections}
+    try:
+        for name, collection in STUDY.collected.items():
+            check_collection(name, collection.tasks.role, name in mined)
+    except RoleConflict as error:
+        raise WorkflowError(f"{CONFIG_SOURCE}: {error}") from None
+
+
+check_roles_of_collections()
 POOL_TASKS = {name: selected(collection.tasks, f"collections.{name}.tasks") for name, collection in STUDY.collected.items()}
 HELD_OUT_TASKS = held_out_tasks()
 EXECUTE_ARM = loading.execute_arm(STUDY)
@@ -116,19 +135,39 @@ HELDOUT_MIX = loading.heldout_mix(STUDY)
 SIMULATED_AGENT = STUDY.models.agent.provider is ProviderName.SIMULATED
 
 
-def refuse_wrong_roles():
-    """No stage reads a task in a role that it may not read: pool tasks train, evaluation tasks are held out."""
-    for name, collection in STUDY.collected.items():
-        if collection.tasks.role is Role.HELD_OUT:
-            raise WorkflowError(f"{CONFIG_SOURCE}: `collections.{name}.tasks.role` is held_out; held-out tasks are never mined.")
-        mined_and_tested = set(POOL_TASKS[name]) & set(HELD_OUT_TASKS)
-        if mined_and_tested:
-            raise WorkflowError(
-                f"{CONFIG_SOURCE}: `{sorted(mined_and_tested)[0]}` is in collection `{name}` and in the split `{STUDY.evaluation.split}`."
-            )
+def refuse_tasks_in_two_roles():
+    """No task is collected and evaluated, under any name."""
+    collected = {name: (collection.tasks.benchmark, POOL_TASKS[name]) for name, collection in STUDY.collected.items()}
+    try:
+        check_evaluation(STUDY.evaluation.benchmark, HELD_OUT_TASKS, collected)
+    except RoleConflict as error:
+        raise WorkflowError(f"{CONFIG_SOURCE}: {error}") from None
 
 
-refuse_wrong_roles()
+def refuse_missing_sources():
+    """Tasks whose files are not there, or whose owner asks for something that was not accepted, are refused before anything starts."""
+    used = [(f"collections.{name}.tasks", collection.tasks.benchmark, POOL_TASKS[name]) for name, collection in STUDY.collected.items()]
+    for where, benchmark, tasks in [*used, ("evaluation", STUDY.evaluation.benchmark, HELD_OUT_TASKS)]:
+        try:
+            check_accepted(load_benchmark(benchmark), STUDY.accepted_terms)
+            check_complete(load_benchmark(benchmark), tasks)
+        except (SourceProblem, TermsNotAccepted, DamagedFile) as error:
+            raise WorkflowError(f"{CONFIG_SOURCE}: `{where}`: {error}") from None
+
+
+refuse_tasks_in_two_roles()
+refuse_missing_sources()
+
+
+def source_receipt(benchmark):
+    """The receipt of the cached source that a task is made from; nothing for tables that ship inside packages."""
+    source = load_benchmark(benchmark).source
+    return [str(receipt_of(benchmark))] if source.repository or source.client else []
+
+
+def other_loaders(benchmark):
+    """The loaders of all other benchmarks: an edit of one plans the tasks of no other."""
+    return [f"{loaders.ROOM}.{name}" for name in benchmark_names() if name != benchmark]
 
 
 def logs_of(collection):
@@ -232,7 +271,7 @@ SEALED = sealed_collections()
 
 wildcard_constraints:
     benchmark="[a-z0-9_]+",
-    task="[a-z0-9_-]+",
+    task="[A-Za-z0-9][A-Za-z0-9_.-]*",
     attempt=r"\d+",
     repeat=r"\d+",
     split="[a-z][a-z0-9_]*",

@@ -57,6 +57,7 @@ EXPECTED: list[tuple[str, set[str]]] = [
     (r"simulation\.reviewer\..*", {"attribute_causes"} | MIX | TRUTH | MATCHED),
     (r"sandbox\..*", ROLLOUTS | EXECUTED),
     (r"collections\.pool\.tasks\.limit", {"prepare_task"} | ROLLOUTS),
+    (r"collections\.pool\.tasks\.prepared", set()),  # no packaged task asks for work by hand
     (r"collections\.pool\.attempts", ROLLOUTS),
     (r"collections\.pool\.limits\..*", ROLLOUTS),
     (r"distributions\.pool_complete\.target", MIX | MATCHED),
@@ -75,6 +76,8 @@ EXPECTED: list[tuple[str, set[str]]] = [
     (r"evaluation\.limits\..*", EXECUTED),
     (r"statistics\..*", TABLES | MEASURED | TRUTH | COSTS),
     (r"(budget|requests)\..*", set()),  # how is asked, and what it may cost, is no reason to ask again
+    (r"holdouts", {"list_pool"} | PAGE),  # of this pool, the variants differ in its last tasks only
+    (r"accepted_terms", set()),
     (r"report\.title", PAGE),
 ]
 
@@ -104,6 +107,9 @@ BY_NAME: dict[str, Any] = {
     "requests.mode": "replay",
     "requests.reuse_from": {"mine/second": "mine/mined"},
     "requests.endpoints": {"judge": {"url": "http://127.0.0.1:8000/v1"}},
+    "collections.pool.tasks.prepared": ["gapminder-africa"],
+    "holdouts": "exact",
+    "accepted_terms": ["dabench-non-commercial"],
 }
 
 

@@ -37,7 +37,9 @@ class ObservedCommand(Record):
     kind: str  # code_run or install
     failed: bool  # by `failed_command`
     error_step: bool  # by the published rule for weights
-    masked: bool  # exit code 0 behind a pipe or a condition that may hide a failure, with an error text in its output: not counted as failed
+    masked: (
+        bool  # exit code 0 behind a pipe or a condition that may hide a failure, with an error text in its output: not counted as failed
+    )
     failure_type: str | None = None  # of a failed one
 
 

@@ -80,11 +80,20 @@ POOL = TableSpec(
         Column("title", "Title"),
         Column("kind", "Kind"),
         Column("role", "Role", help="What the task may be used for; a task has one role in a study."),
-        Column("status", "Status", help="kept or removed"),
-        Column("reason", "Reason"),
-        Column("source", "Data", help="Package and table that the task is made from."),
+        Column("status", "Status", help="In the pool, or the first reason that keeps it out."),
+        hidden("holdout"),
+        Column("rule", "Hold-out rule", Unit.CODE, "Which rule of the hold-out filter removes it."),
+        Column("match", "Hits", Unit.CODE, "The name, alias or word that it shares with a held-out task."),
+        Column("held_out_task", "Held-out task", Unit.CODE),
+        Column("cannot_run", "Cannot run here", help="Why; this is no judgement of the hold-out filter."),
+        hidden("by_hand"),
+        hidden("published"),
+        hidden("strict"),
+        hidden("exact"),
+        Column("source", "Data", help="Where the files come from, and under which licence."),
     ),
-    "A task that is a held-out competition, shares its distinctive words, or shares a table or rows with one, is removed.",
+    "A task that is a held-out task, is an alias of one, shares its distinctive words, or shares a table or rows with one, is removed. "
+    "The page shows the benchmarks of this study; tables/pool.csv has every task of every benchmark.",
 )
 
 FAILURE_MIX = TableSpec(

@@ -15,3 +15,8 @@ def store_folder() -> str:
 def wheel_folder() -> Path:
     """The sandbox's package index: made by set-up beside the environment, or the folder that RUBRICS_WHEELS names."""
     return Path(os.environ.get("RUBRICS_WHEELS", str(Path(sys.prefix) / "wheels")))
+
+
+def source_folder() -> Path:
+    """Cached sources of benchmarks: `sources/`, or the folder that RUBRICS_SOURCES names."""
+    return Path(os.environ.get("RUBRICS_SOURCES", "sources"))

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from rubrics_gym.records.tasks import HoldoutVariant
 from rubrics_gym.settings.comparisons import default_pairs, describe, questions
 from rubrics_gym.settings.loading import HELDOUT, contaminated, execute_arm
 from rubrics_gym.settings.study import (
@@ -47,7 +48,7 @@ class Nothing(Settings):
 
 
 class ListPool(Settings):
-    benchmarks: tuple[str, ...]
+    holdouts: HoldoutVariant
 
 
 class CollectRollout(Settings):
@@ -195,6 +196,7 @@ class BuildDashboard(Settings):
     arms: dict[str, str]  # arm -> what it does
     questions: tuple[tuple[str, str, str], ...]  # question, first arm, second arm
     libraries: tuple[str, ...]
+    benchmarks: tuple[str, ...]  # that the study uses
 
 
 class VerifyProtocol(Settings):
@@ -212,8 +214,7 @@ def _simulation(study: Study, role: str) -> Any:
 
 
 def _list_pool(study: Study, w: Wildcards) -> ListPool:
-    named = {collection.tasks.benchmark for collection in study.collected.values()} | {study.evaluation.benchmark}
-    return ListPool(benchmarks=tuple(sorted(named)))
+    return ListPool(holdouts=study.holdouts)
 
 
 def _collect_rollout(study: Study, w: Wildcards) -> CollectRollout:
@@ -390,6 +391,7 @@ def _build_dashboard(study: Study, w: Wildcards) -> BuildDashboard:
         arms={name: describe(study.arms[name]) for name in study.evaluation.arms},
         questions=tuple(questions(study)),
         libraries=tuple(study.libraries),
+        benchmarks=tuple(sorted({collection.tasks.benchmark for collection in study.collections.values()} | {study.evaluation.benchmark})),
     )
 
 
@@ -405,6 +407,7 @@ def _nothing(study: Study, w: Wildcards) -> Nothing:
 # rule -> how its slice is cut
 SLICES: dict[str, Callable[[Study, Wildcards], Settings]] = {
     "export_encoder": _nothing,
+    "fetch_source": _nothing,
     "prepare_task": _nothing,
     "list_pool": _list_pool,
     "collect_rollout": _collect_rollout,

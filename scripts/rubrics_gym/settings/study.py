@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
 
-from rubrics_gym.records.tasks import Role
+from rubrics_gym.records.tasks import HoldoutVariant, Role
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 Probability = Annotated[float, Field(ge=0, le=1)]
@@ -221,6 +221,9 @@ class TaskSelection(Settings):
     benchmark: Name = Field("packaged", description="Name of a benchmark in resources/benchmarks/.")
     role: Role = Field(Role.TRAIN, description="Only tasks of this role.")
     limit: Positive | None = Field(None, description="Only the first so many tasks (in the order of the task table); null takes all.")
+    prepared: tuple[str, ...] = Field(
+        (), description="Tasks that ask for preparation by hand (the task table says which) and were prepared; the others of them stay out."
+    )
 
 
 class LogFormat(StrEnum):
@@ -532,6 +535,13 @@ class Study(Settings):
     requests: Requests = Field(Requests(), description="How models are asked.")
     simulation: Simulation = Field(Simulation(), description="The simulated models.")
     sandbox: Sandbox = Field(Sandbox(), description="Where commands run.")
+    holdouts: HoldoutVariant = Field(
+        HoldoutVariant.STRICT,
+        description="Hold-out filter: strict; published (words alone, as the published counts were made); exact (ids and aliases, so that namesakes stay).",
+    )
+    accepted_terms: tuple[str, ...] = Field(
+        (), description="Names of terms of benchmarks (resources/benchmarks/) that are accepted, such as non-commercial licences."
+    )
     collections: dict[Name, AnyCollection] = Field(description="Rollouts to collect, or logs to import.")
     distributions: dict[Name, DistributionSettings] = Field(description="Failure mixes.")
     libraries: dict[Name, Library] = Field(description="Rubric libraries, each a recipe.")
