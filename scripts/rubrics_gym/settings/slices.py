@@ -391,7 +391,7 @@ def _build_dashboard(study: Study, w: Wildcards) -> BuildDashboard:
         arms={name: describe(study.arms[name]) for name in study.evaluation.arms},
         questions=tuple(questions(study)),
         libraries=tuple(study.libraries),
-        benchmarks=tuple(sorted({collection.tasks.benchmark for collection in study.collections.values()} | {study.evaluation.benchmark})),
+        benchmarks=tuple(sorted({collection.tasks.benchmark for collection in study.collected.values()} | {study.evaluation.benchmark})),
     )
 
 
