@@ -1,6 +1,6 @@
 # The two commands of the README are `make dashboard` and `make test`; both make the environment first.
 
-.PHONY: dashboard test check evidence environment docs seal fresh accept thresholds
+.PHONY: dashboard test check evidence environment docs seal fresh accept thresholds freeze plan source task_table
 
 BIN := .venv/bin
 
@@ -35,6 +35,14 @@ docs: environment
 thresholds: environment
 	PYTHONPATH=scripts $(BIN)/python -m rubrics_gym.grading.references
 
+# Fetch the source of a benchmark into sources/ (or look through the one that is there): make source NAME=dabench
+source: environment
+	$(BIN)/snakemake results/sources/$(NAME).json --force
+
+# Rewrite the task table of a benchmark from a clone of its repository: make task_table NAME=dabench CHECKOUT=FOLDER
+task_table: environment
+	PYTHONPATH=scripts $(BIN)/python -m rubrics_gym.tasks.tabulation $(NAME) $(CHECKOUT)
+
 # A finished collection that nothing plans again: make seal COLLECTION=pool, then set sealed: true.
 seal: environment
 	PYTHONPATH=scripts $(BIN)/python scripts/seal_collection.py $(COLLECTION)
@@ -46,3 +54,11 @@ fresh: environment
 # Accept existing outputs of a rule under new settings or code: make accept RULE=merge_library
 accept: environment
 	$(BIN)/snakemake --touch --until $(RULE)
+
+# Freeze a study so that others can recompute it: make freeze NAME=small STUDY=config/studies/small.yaml
+freeze: environment
+	PATH=$(CURDIR)/$(BIN):$$PATH PYTHONPATH=scripts $(BIN)/python scripts/freeze_protocol.py $(NAME) $(or $(STUDY),config/config.yaml)
+
+# What would rerun now and what it would cost: make plan [STUDY=config/studies/mine.yaml] [CONFIG='evaluation={split: all}']
+plan: environment
+	@PYTHONPATH=scripts $(BIN)/python scripts/plan_costs.py "$(STUDY)" "$(CONFIG)"

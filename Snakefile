@@ -28,13 +28,19 @@ include: "rules/libraries.smk"  # mining, merging, matching, nulls, embeddings
 include: "rules/evaluate.smk"  # episodes on held-out tasks, one per arm and repeat
 include: "rules/judge.smk"  # the judge replayed over commands that really ran
 include: "rules/report.smk"  # tables, figures, dashboard
+include: "rules/protocol.smk"  # a frozen protocol: what came out beside what was frozen
 
 
 rule all:
     default_target: True
     input:
         "<results>/dashboard.html",
+        verification(),
 
 
 onstart:
     start_run()
+
+
+onsuccess:
+    end_run()

@@ -18,7 +18,9 @@ rule collect_rollout:
     benchmark:
         "<benchmarks>/collect_rollout/{collection}/{benchmark}/{task}/{attempt}.tsv"
     wildcard_constraints:
-        collection=one_of(set(STUDY.collections) - set(SEALED)),
+        collection=one_of(set(STUDY.collected) - set(SEALED)),
+    resources:
+        asking=ASKING,
     params:
         settings=settings("collect_rollout"),
         code=code("collect_rollout", "agent"),
@@ -46,3 +48,26 @@ rule grade_rollout:
         "Grading rollout {wildcards.attempt} of {wildcards.task}"
     script:
         "../scripts/grade_rollout.py"
+
+
+# Logs of other systems' agents, read into the form of rollouts. How many runs they hold is not known before they are read: one folder for all.
+rule import_collection:
+    input:
+        logs=lambda w: LOGS[w.collection],
+    output:
+        rollouts=directory("<results>/rollouts/{collection}/imported"),
+        table="<results>/tables/imported_{collection}.csv",
+    log:
+        "<logs>/import_collection/{collection}.log",
+    benchmark:
+        "<benchmarks>/import_collection/{collection}.tsv"
+    wildcard_constraints:
+        collection=one_of(STUDY.imported),
+    params:
+        settings=settings("import_collection"),
+        held_out=lambda w: held_out_names(),
+        code=code("import_collection"),
+    message:
+        "Importing {wildcards.collection}"
+    script:
+        "../scripts/import_collection.py"

@@ -1,5 +1,7 @@
 # The checked study, the task lists that span the DAG, and the provenance parameters of rules.
 
+import csv
+import os
 import re
 import sys
 from pathlib import Path
@@ -9,17 +11,26 @@ from snakemake.exceptions import WorkflowError
 
 sys.path.insert(0, str(Path(workflow.basedir) / "scripts"))
 
+from rubrics_gym.interchange.sources import candidates
 from rubrics_gym.models.keys import MissingKey, check_keys
 from rubrics_gym.grading.attempts import grader_module
 from rubrics_gym.harness.sandbox import SandboxRefused, check_isolation
 from rubrics_gym.records.files import DamagedFile, write_text
 from rubrics_gym.records.tasks import Role
 from rubrics_gym.settings import code as code_settings
-from rubrics_gym.settings import loading, lock, slices
-from rubrics_gym.settings.study import Matched, Mined, ProviderName, RandomSample, Scrambled
+from rubrics_gym.settings.asking import asking_of, read_asking
+from rubrics_gym.settings import loading, lock, slices, units
+from rubrics_gym.settings.places import store_folder
+from rubrics_gym.settings.study import Imported, Matched, Mined, Mode, ProviderName, Quota, RandomSample, Reproduction, Scrambled
 from rubrics_gym.store.sealing import check_seal
-from rubrics_gym.tasks.catalog import CatalogError, load_benchmark, task_fingerprint
+from rubrics_gym.store.serving import has_work
+from rubrics_gym.studies import protocols
+from rubrics_gym.tasks import loaders
+from rubrics_gym.tasks.catalog import CatalogError, benchmark_names, load_benchmark, task_fingerprint
 from rubrics_gym.tasks.holdouts import NoTasks, list_tasks
+from rubrics_gym.tasks.roles import RoleConflict, check_collection, check_evaluation
+from rubrics_gym.tasks.sources import SourceProblem, check_complete, receipt_of
+from rubrics_gym.tasks.terms import TermsNotAccepted, check_accepted
 
 CONFIG_SOURCE = " + ".join(str(path) for path in workflow.configfiles) or "the configuration"
 RESULTS = workflow.pathvars.apply("<results>")
@@ -28,14 +39,36 @@ RESULTS = workflow.pathvars.apply("<results>")
 def checked_study():
     """The study, or one paragraph that says what is wrong with the configuration."""
     try:
-        study = loading.load_study(config, CONFIG_SOURCE)
-        check_keys(study.models)
-        return study
-    except (loading.ConfigurationError, MissingKey) as error:
+        return loading.load_study(config, CONFIG_SOURCE)
+    except loading.ConfigurationError as error:
         raise WorkflowError(str(error)) from None
 
 
 STUDY = checked_study()
+ASKING = asking_of(STUDY)  # resource of every rule that asks a model: mode, servers, time limits, budget
+
+
+def frozen_protocol():
+    """Folder of the protocol that the configuration is, once nothing differs from what was frozen; None for an ordinary study.
+
+    Its run has a store of its own: recorded attempts and responses are served from there, and nothing is mixed with this machine's.
+    """
+    if STUDY.protocol is None:
+        return None
+    folder = protocols.PROTOCOLS / STUDY.protocol.name
+    try:
+        protocols.check_lock(folder, STUDY, Path("."), STUDY.protocol.strict_code)
+    except (protocols.ProtocolChanged, DamagedFile) as error:
+        raise WorkflowError(str(error)) from None
+    if STUDY.protocol.by is Reproduction.REEXECUTE and RESULTS == f"results/protocols/{STUDY.protocol.name}":
+        raise WorkflowError(
+            f"{CONFIG_SOURCE}: `protocol.by: reexecute` needs a results folder of its own: --config 'pathvars={{results: {RESULTS}_reexecuted}}'"
+        )
+    os.environ["RUBRICS_STORE"] = f"store/protocols/{STUDY.protocol.name}/{STUDY.protocol.by.value}"
+    return folder
+
+
+PROTOCOL = frozen_protocol()
 
 if Path(RESULTS).exists() and not Path(RESULTS).is_dir():
     raise WorkflowError(
@@ -46,14 +79,18 @@ if Path(RESULTS).exists() and not Path(RESULTS).is_dir():
 def selected(selection, where):
     """Ids of the tasks that a selection takes: those of its role that pass the hold-out filter, in the order of the table."""
     try:
-        return list_tasks(selection.benchmark, selection.role, selection.limit)
+        benchmark = load_benchmark(selection.benchmark)
     except CatalogError:
         raise WorkflowError(
             f"{CONFIG_SOURCE}: `{where}.benchmark`: there is no benchmark `{selection.benchmark}` in resources/benchmarks/."
         ) from None
+    try:
+        return list_tasks(benchmark.name, selection.role, selection.limit, STUDY.holdouts, STUDY.evaluation.benchmark, selection.prepared)
+    except CatalogError as error:
+        raise WorkflowError(f"{CONFIG_SOURCE}: `{where}`: {error}") from None
     except NoTasks:
         raise WorkflowError(
-            f"{CONFIG_SOURCE}: `{where}`: the benchmark `{selection.benchmark}` has no task in the role `{selection.role.value}`."
+            f"{CONFIG_SOURCE}: `{where}`: the benchmark `{selection.benchmark}` has no task in the role `{selection.role.value}` that the hold-out filter keeps and that can be run as it is."
         ) from None
 
 
@@ -73,30 +110,85 @@ def held_out_tasks():
     return list(splits[evaluation.split])
 
 
-POOL_TASKS = {name: selected(collection.tasks, f"collections.{name}.tasks") for name, collection in STUDY.collections.items()}
+def held_out_names():
+    """Ids of all held-out tasks of the evaluation's benchmark, in whatever split."""
+    return list_tasks(STUDY.evaluation.benchmark, Role.HELD_OUT)
+
+
+def check_roles_of_collections():
+    """No held-out task is collected, and only tasks for training are mined."""
+    mined = {name for library in STUDY.libraries.values() if isinstance(library, Mined) for name in library.collections}
+    try:
+        for name, collection in STUDY.collected.items():
+            check_collection(name, collection.tasks.role, name in mined)
+    except RoleConflict as error:
+        raise WorkflowError(f"{CONFIG_SOURCE}: {error}") from None
+
+
+check_roles_of_collections()
+POOL_TASKS = {name: selected(collection.tasks, f"collections.{name}.tasks") for name, collection in STUDY.collected.items()}
 HELD_OUT_TASKS = held_out_tasks()
 EXECUTE_ARM = loading.execute_arm(STUDY)
 JUDGES = slices.judges(STUDY)
+LIBRARY_JUDGES = slices.library_judges(STUDY)
+HELDOUT_MIX = loading.heldout_mix(STUDY)
 SIMULATED_AGENT = STUDY.models.agent.provider is ProviderName.SIMULATED
 
 
-def refuse_wrong_roles():
-    """No stage reads a task in a role that it may not read: pool tasks train, evaluation tasks are held out."""
-    for name, collection in STUDY.collections.items():
-        if collection.tasks.role is Role.HELD_OUT:
-            raise WorkflowError(f"{CONFIG_SOURCE}: `collections.{name}.tasks.role` is held_out; held-out tasks are never mined.")
-        mined_and_tested = set(POOL_TASKS[name]) & set(HELD_OUT_TASKS)
-        if mined_and_tested:
-            raise WorkflowError(
-                f"{CONFIG_SOURCE}: `{sorted(mined_and_tested)[0]}` is in collection `{name}` and in the split `{STUDY.evaluation.split}`."
-            )
+def refuse_tasks_in_two_roles():
+    """No task is collected and evaluated, under any name."""
+    collected = {name: (collection.tasks.benchmark, POOL_TASKS[name]) for name, collection in STUDY.collected.items()}
+    try:
+        check_evaluation(STUDY.evaluation.benchmark, HELD_OUT_TASKS, collected)
+    except RoleConflict as error:
+        raise WorkflowError(f"{CONFIG_SOURCE}: {error}") from None
 
 
-refuse_wrong_roles()
+def refuse_missing_sources():
+    """Tasks whose files are not there, or whose owner asks for something that was not accepted, are refused before anything starts."""
+    used = [(f"collections.{name}.tasks", collection.tasks.benchmark, POOL_TASKS[name]) for name, collection in STUDY.collected.items()]
+    for where, benchmark, tasks in [*used, ("evaluation", STUDY.evaluation.benchmark, HELD_OUT_TASKS)]:
+        try:
+            check_accepted(load_benchmark(benchmark), STUDY.accepted_terms)
+            check_complete(load_benchmark(benchmark), tasks)
+        except (SourceProblem, TermsNotAccepted, DamagedFile) as error:
+            raise WorkflowError(f"{CONFIG_SOURCE}: `{where}`: {error}") from None
+
+
+refuse_tasks_in_two_roles()
+refuse_missing_sources()
+
+
+def source_receipt(benchmark):
+    """The receipt of the cached source that a task is made from; nothing for tables that ship inside packages."""
+    source = load_benchmark(benchmark).source
+    return [str(receipt_of(benchmark))] if source.repository or source.client else []
+
+
+def other_loaders(benchmark):
+    """The loaders of all other benchmarks: an edit of one plans the tasks of no other."""
+    return [f"{loaders.ROOM}.{name}" for name in benchmark_names() if name != benchmark]
+
+
+def logs_of(collection):
+    """The files that an imported collection looks at."""
+    path = STUDY.imported[collection].path
+    try:
+        return [str(file) for file in candidates(Path(path))]
+    except FileNotFoundError:
+        raise WorkflowError(
+            f"{CONFIG_SOURCE}: `collections.{collection}.import`: there is no file or folder {path}; give a path from the repository's top."
+        ) from None
+
+
+LOGS = {name: logs_of(name) for name in STUDY.imported}
+IMPORTS = {f"{RESULTS}/rollouts/{name}/imported" for name in STUDY.imported}
 
 
 def rollouts(collection):
-    """Folders of all rollouts of a collection."""
+    """Folders of all rollouts of a collection; the one folder that holds them all when it is imported."""
+    if collection in STUDY.imported:
+        return [f"{RESULTS}/rollouts/{collection}/imported"]
     chosen = STUDY.collections[collection]
     return [
         f"{RESULTS}/rollouts/{collection}/{chosen.tasks.benchmark}/{task}/{attempt}"
@@ -121,8 +213,8 @@ def attempts_of(collection):
 
 
 def every_attempt():
-    """Folders of every rollout and episode of the study."""
-    return [folder for name in STUDY.collections for folder in rollouts(name)] + every_episode()
+    """Folders of every rollout and episode that the study makes."""
+    return [folder for name in STUDY.collected for folder in rollouts(name)] + every_episode()
 
 
 def every_episode():
@@ -131,8 +223,8 @@ def every_episode():
 
 
 def files(name, folders):
-    """One file of each of some folders."""
-    return [f"{folder}/{name}" for folder in folders]
+    """One file of each of some folders; an imported collection is given as the folder that holds such files."""
+    return [folder if folder in IMPORTS else f"{folder}/{name}" for folder in folders]
 
 
 def plan_of(folder):
@@ -143,7 +235,7 @@ def plan_of(folder):
 def failure_collections():
     """Collections whose failures some distribution or library needs."""
     counted = {name for distribution in STUDY.distributions.values() for name in distribution.collections}
-    mined = {name for library in STUDY.libraries.values() if isinstance(library, Mined) for name in library.collections}
+    mined = {name for library in STUDY.libraries.values() if isinstance(library, (Mined, Quota)) for name in library.collections}
     return sorted(counted | mined)
 
 
@@ -159,7 +251,7 @@ def one_of(names):
 
 def sealed_collections():
     """Sealed collections; their rollouts must be there, because nothing makes them again."""
-    sealed = [name for name, collection in STUDY.collections.items() if collection.sealed]
+    sealed = [name for name, collection in STUDY.collected.items() if collection.sealed]
     for name in sealed:
         missing = [
             path
@@ -179,7 +271,7 @@ SEALED = sealed_collections()
 
 wildcard_constraints:
     benchmark="[a-z0-9_]+",
-    task="[a-z0-9_-]+",
+    task="[A-Za-z0-9][A-Za-z0-9_.-]*",
     attempt=r"\d+",
     repeat=r"\d+",
     split="[a-z][a-z0-9_]*",
@@ -217,6 +309,25 @@ def mined_files(library, name):
     return [path for collection in STUDY.libraries[library].collections for path in files(name, rollouts(collection))]
 
 
+def failure_files(collections, name):
+    """One file of the failures of some collections."""
+    return [f"<results>/failures/{collection}/{name}" for collection in collections]
+
+
+def target_of(library):
+    """Settings of the distribution that a library is matched to."""
+    return STUDY.distributions[STUDY.libraries[library].target]
+
+
+def written_inputs(library):
+    """What sorting a library into categories reads beside its rubrics: candidates and their rejections, and what a quota miner planned."""
+    recipe = STUDY.libraries[library]
+    names = ["merged.jsonl"] if isinstance(recipe, Imported) else ["merged.jsonl", "candidates.jsonl", "rejected.json"]
+    if isinstance(recipe, Quota):
+        names.append("quota.jsonl")
+    return {name.split(".")[0]: library_file(library, name) for name in names}
+
+
 def library_file(library, name):
     """A file of a library."""
     return f"<results>/libraries/{library}/{name}"
@@ -231,6 +342,8 @@ def library_of_judge(judge):
         "rubrics": library_file(library, "rubrics.jsonl"),
         "manifest": library_file(library, "manifest.json"),
         "embeddings": library_file(library, "embeddings.npy"),
+        "index": library_file(library, "index.npy"),
+        "index_names": library_file(library, "index.json"),
         "encoder": rules.export_encoder.output.model,
         "tokenizer": rules.export_encoder.output.tokenizer,
         "encoder_manifest": rules.export_encoder.output.manifest,
@@ -252,6 +365,8 @@ def scientific_tables():
     tables = [*rules.build_tables.output]
     if EXECUTE_ARM:
         tables += rules.measure_judge.output
+    if LIBRARY_JUDGES:
+        tables += rules.audit_exposure.output
     if SIMULATED_AGENT:
         tables += rules.build_truth_table.output
     return tables
@@ -259,7 +374,7 @@ def scientific_tables():
 
 def truth_attempts():
     """Attempts whose failures are counted: all that a planted mistake can be compared with."""
-    return [folder for name in failure_collections() for folder in attempts_of(name)]
+    return [folder for name in failure_collections() if name not in STUDY.imported for folder in attempts_of(name)]
 
 
 def truth_episodes():
@@ -274,12 +389,45 @@ def request_ledgers():
         ledgers += files("categorize_requests.jsonl", [f"{RESULTS}/failures/{collection}"])
         ledgers += files("attribute_requests.jsonl", [f"{RESULTS}/failures/{collection}"])
     for name, library in STUDY.libraries.items():
-        if isinstance(library, Mined):
+        if isinstance(library, (Mined, Quota)):
             ledgers += files("mine_requests.jsonl", [f"{RESULTS}/libraries/{name}"])
+        if isinstance(library, (Mined, Quota, Imported)):
             ledgers += files("categorize_requests.jsonl", [f"{RESULTS}/libraries/{name}"])
     if EXECUTE_ARM:
         ledgers += [verdicts_of(judge).replace(".jsonl", "_requests.jsonl") for judge in JUDGES]
     return ledgers
+
+
+def verification():
+    """What a protocol's run ends with."""
+    return rules.verify_protocol.output if PROTOCOL else []
+
+
+def end_run():
+    """Say whether a protocol was reproduced."""
+    if PROTOCOL:
+        with open(f"{RESULTS}/tables/verification.csv", newline="", encoding="utf-8") as table:
+            rows = list(csv.DictReader(table))
+        differing = [row for row in rows if row["state"] in ("differs", "missing")]
+        print(
+            f"Protocol {PROTOCOL.name}: {len(rows) - len(differing)} of {len(rows)} artefacts as frozen.",
+            *(f"  {row['artefact']}: {row['state']} {row['where']}" for row in differing),
+            sep="\n",
+            file=sys.stderr,
+        )
+
+
+def roles_to_ask():
+    """Roles that a planned job may have to ask: nothing of its work is stored yet. Nobody is asked in mode replay."""
+    if read_asking(ASKING).requests.mode is Mode.REPLAY:
+        return []
+    asked = [
+        (role, unit)
+        for job in workflow.dag.needrun_jobs()
+        for role, of_role in units.units_of(job.rule.name, STUDY, job.wildcards).items()
+        for unit in of_role
+    ]
+    return sorted({role for role, unit in asked if not has_work(store_folder(), unit)})
 
 
 def start_run():
@@ -290,6 +438,9 @@ def start_run():
         for name in SEALED:
             check_seal(Path(RESULTS, "rollouts", name))
         check_isolation(STUDY.sandbox)
+        if PROTOCOL and STUDY.protocol.by is Reproduction.RECOMPUTE:
+            protocols.unpack_store(PROTOCOL, Path(os.environ["RUBRICS_STORE"]))
+        check_keys(STUDY.models, STUDY.requests, roles_to_ask())
         write_text(Path(RESULTS, "run_config.yaml"), yaml.safe_dump(STUDY.model_dump(mode="json"), sort_keys=False))
-    except (lock.FolderInUse, DamagedFile, SandboxRefused, OSError) as error:
+    except (lock.FolderInUse, DamagedFile, SandboxRefused, MissingKey, protocols.ProtocolChanged, OSError) as error:
         raise WorkflowError(f"{RESULTS}: cannot start: {error}") from None

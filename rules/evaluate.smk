@@ -19,7 +19,7 @@ rule run_episode:
     benchmark:
         "<benchmarks>/run_episode/{split}/{arm}/{repeat}/{benchmark}/{task}.tsv"
     resources:
-        allowance_usd=STUDY.budget.job_usd,
+        asking=ASKING,
     params:
         settings=settings("run_episode"),
         code=code(

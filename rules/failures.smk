@@ -34,7 +34,7 @@ rule categorize_failures:
     benchmark:
         "<benchmarks>/categorize_failures/{collection}.tsv"
     resources:
-        allowance_usd=STUDY.budget.job_usd,
+        asking=ASKING,
     params:
         settings=settings("categorize_failures"),
         code=code("categorize_failures", "classifier"),
@@ -65,7 +65,7 @@ rule attribute_causes:
     benchmark:
         "<benchmarks>/attribute_causes/{collection}.tsv"
     resources:
-        allowance_usd=STUDY.budget.job_usd,
+        asking=ASKING,
     params:
         settings=settings("attribute_causes"),
         code=code("attribute_causes", "reviewer"),

@@ -17,7 +17,7 @@ rule replay_judge:
     wildcard_constraints:
         library_name=one_of([*STUDY.libraries, "no_library"]),
     resources:
-        allowance_usd=STUDY.budget.job_usd,
+        asking=ASKING,
     params:
         settings=settings("replay_judge"),
         code=code("replay_judge", "judge"),
@@ -46,3 +46,26 @@ rule measure_judge:
         "Measuring precision and recall of the judges and the baselines"
     script:
         "../scripts/measure_judge.py"
+
+
+rule audit_exposure:
+    input:
+        rubrics=lambda w: [library_file(judge.library, "rubrics.jsonl") for judge in LIBRARY_JUDGES.values()],
+        manifests=lambda w: [library_file(judge.library, "manifest.json") for judge in LIBRARY_JUDGES.values()],
+        verdicts=lambda w: [verdicts_of(judge) for judge in LIBRARY_JUDGES] if EXECUTE_ARM else [],
+        trajectories=lambda w: [path for judge in LIBRARY_JUDGES for path in files("trajectory.jsonl", episodes(judge))],
+        target=lambda w: f"<results>/distributions/{HELDOUT_MIX}.json" if HELDOUT_MIX else [],
+    output:
+        runs="<results>/tables/exposure_runs.csv",
+        bins="<results>/tables/exposure.csv",
+    log:
+        "<logs>/audit_exposure.log",
+    benchmark:
+        "<benchmarks>/audit_exposure.tsv"
+    params:
+        settings=settings("audit_exposure"),
+        code=code("audit_exposure"),
+    message:
+        "Following the rubrics of every library to the judge"
+    script:
+        "../scripts/audit_exposure.py"

@@ -1,4 +1,4 @@
-# Rubric libraries: mined, merged, sorted into categories, cut to a failure mix, and the two nulls.
+# Rubric libraries: mined or written to a quota, merged, sorted into categories, cut to a failure mix, the two nulls, exports.
 
 
 rule mine_candidates:
@@ -7,7 +7,7 @@ rule mine_candidates:
         artifacts=lambda w: mined_files(w.library, "artifacts.tar.gz"),
         grades=lambda w: mined_files(w.library, "grade.json"),
         types="resources/failure_types.yaml",
-        prompt="resources/prompts/miner.yaml",
+        prompt=lambda w: f"resources/prompts/miners/{STUDY.libraries[w.library].miner.value}.yaml",
         prices="resources/prices.yaml",
     output:
         candidates="<results>/libraries/{library}/candidates.jsonl",
@@ -20,7 +20,7 @@ rule mine_candidates:
     wildcard_constraints:
         library=libraries_made_by(Mined),
     resources:
-        allowance_usd=STUDY.budget.job_usd,
+        asking=ASKING,
     params:
         settings=settings("mine_candidates"),
         code=code("mine_candidates", "miner"),
@@ -28,6 +28,65 @@ rule mine_candidates:
         "Mining candidates for {wildcards.library}"
     script:
         "../scripts/mine_candidates.py"
+
+
+rule fill_quota:
+    input:
+        trajectories=lambda w: mined_files(w.library, "trajectory.jsonl"),
+        artifacts=lambda w: mined_files(w.library, "artifacts.tar.gz"),
+        grades=lambda w: mined_files(w.library, "grade.json"),
+        events=lambda w: failure_files(STUDY.libraries[w.library].collections, "events.parquet"),
+        categories=lambda w: failure_files(STUDY.libraries[w.library].collections, "categories.parquet"),
+        causes=lambda w: failure_files(STUDY.libraries[w.library].collections, "causes.parquet"),
+        target=lambda w: f"<results>/distributions/{STUDY.libraries[w.library].target}.json",
+        encoder=rules.export_encoder.output.model,
+        tokenizer=rules.export_encoder.output.tokenizer,
+        manifest=rules.export_encoder.output.manifest,
+        types="resources/failure_types.yaml",
+        taxonomy="resources/taxonomy.yaml",
+        prompt="resources/prompts/miners/quota.yaml",
+        prices="resources/prices.yaml",
+    output:
+        candidates="<results>/libraries/{library}/candidates.jsonl",
+        merged="<results>/libraries/{library}/merged.jsonl",
+        quota="<results>/libraries/{library}/quota.jsonl",
+        rejected="<results>/libraries/{library}/rejected.json",
+        requests="<results>/libraries/{library}/mine_requests.jsonl",
+    log:
+        "<logs>/fill_quota/{library}.log",
+    benchmark:
+        "<benchmarks>/fill_quota/{library}.tsv"
+    wildcard_constraints:
+        library=libraries_made_by(Quota),
+    resources:
+        asking=ASKING,
+    params:
+        settings=settings("fill_quota"),
+        code=code("fill_quota", "miner"),
+    message:
+        "Writing {wildcards.library} to its quota"
+    script:
+        "../scripts/fill_quota.py"
+
+
+rule import_library:
+    input:
+        library=lambda w: STUDY.libraries[w.library].path,
+    output:
+        merged="<results>/libraries/{library}/merged.jsonl",
+    log:
+        "<logs>/import_library/{library}.log",
+    benchmark:
+        "<benchmarks>/import_library/{library}.tsv"
+    wildcard_constraints:
+        library=libraries_made_by(Imported),
+    params:
+        settings=settings("import_library"),
+        code=code("import_library"),
+    message:
+        "Reading {wildcards.library} from its file"
+    script:
+        "../scripts/import_library.py"
 
 
 rule merge_library:
@@ -38,6 +97,7 @@ rule merge_library:
         manifest=rules.export_encoder.output.manifest,
     output:
         merged="<results>/libraries/{library}/merged.jsonl",
+        calibration="<results>/libraries/{library}/calibration.csv",
     log:
         "<logs>/merge_library/{library}.log",
     benchmark:
@@ -55,9 +115,7 @@ rule merge_library:
 
 rule categorize_rubrics:
     input:
-        merged="<results>/libraries/{library}/merged.jsonl",
-        candidates="<results>/libraries/{library}/candidates.jsonl",
-        rejected="<results>/libraries/{library}/rejected.json",
+        unpack(lambda w: written_inputs(w.library)),
         taxonomy="resources/taxonomy.yaml",
         prompt="resources/prompts/classifier.yaml",
         prices="resources/prices.yaml",
@@ -70,9 +128,9 @@ rule categorize_rubrics:
     benchmark:
         "<benchmarks>/categorize_rubrics/{library}.tsv"
     wildcard_constraints:
-        library=libraries_made_by(Mined),
+        library=libraries_made_by(Mined, Quota, Imported),
     resources:
-        allowance_usd=STUDY.budget.job_usd,
+        asking=ASKING,
     params:
         settings=settings("categorize_rubrics"),
         code=code("categorize_rubrics", "classifier"),
@@ -102,6 +160,33 @@ rule match_library:
         "Cutting {wildcards.library} to its failure mix"
     script:
         "../scripts/match_library.py"
+
+
+rule verify_match:
+    input:
+        rubrics="<results>/libraries/{library}/rubrics.jsonl",
+        manifest="<results>/libraries/{library}/manifest.json",
+        source=lambda w: library_file(STUDY.libraries[w.library].source, "rubrics.jsonl"),
+        events=lambda w: failure_files(target_of(w.library).collections, "events.parquet"),
+        categories=lambda w: failure_files(target_of(w.library).collections, "categories.parquet"),
+        causes=lambda w: (
+            failure_files(target_of(w.library).collections, "causes.parquet") if target_of(w.library).target == "complete" else []
+        ),
+    output:
+        checks="<results>/libraries/{library}/verification.jsonl",
+    log:
+        "<logs>/verify_match/{library}.log",
+    benchmark:
+        "<benchmarks>/verify_match/{library}.tsv"
+    wildcard_constraints:
+        library=libraries_made_by(Matched),
+    params:
+        settings=settings("verify_match"),
+        code=code("verify_match"),
+    message:
+        "Checking the match of {wildcards.library} against the raw failure records"
+    script:
+        "../scripts/verify_match.py"
 
 
 rule scramble_library:
@@ -155,6 +240,8 @@ rule embed_library:
         manifest=rules.export_encoder.output.manifest,
     output:
         embeddings="<results>/libraries/{library}/embeddings.npy",
+        index="<results>/libraries/{library}/index.npy",
+        index_names="<results>/libraries/{library}/index.json",
     log:
         "<logs>/embed_library/{library}.log",
     benchmark:
@@ -165,6 +252,27 @@ rule embed_library:
         settings=settings("embed_library"),
         code=code("embed_library"),
     message:
-        "Embedding the rubrics of {wildcards.library}"
+        "Embedding and indexing the rubrics of {wildcards.library}"
     script:
         "../scripts/embed_library.py"
+
+
+rule export_library:
+    input:
+        rubrics="<results>/libraries/{library}/rubrics.jsonl",
+        manifest="<results>/libraries/{library}/manifest.json",
+        events=lambda w: failure_files(loading.collections_behind(STUDY, w.library), "events.parquet"),
+        page=sorted(str(path) for path in Path("resources/library_page").glob("*")),
+    output:
+        folder=directory("<results>/exports/{library}"),
+    log:
+        "<logs>/export_library/{library}.log",
+    benchmark:
+        "<benchmarks>/export_library/{library}.tsv"
+    params:
+        settings=settings("export_library"),
+        code=code("export_library"),
+    message:
+        "Exporting {wildcards.library}"
+    script:
+        "../scripts/export_library.py"

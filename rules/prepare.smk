@@ -1,4 +1,4 @@
-# Encoder, task bundles, and the table of what is in the pool.
+# Encoder, sources of benchmarks, task bundles, and the table of what is in the pool.
 
 
 rule export_encoder:
@@ -19,7 +19,27 @@ rule export_encoder:
         "../scripts/export_encoder.py"
 
 
+# Called by `make source NAME=…` and by nothing else: no study downloads anything. The source goes to a cache outside results/; the output
+# says what was found there.
+rule fetch_source:
+    output:
+        receipt="<results>/sources/{benchmark}.json",
+    log:
+        "<logs>/fetch_source/{benchmark}.log",
+    benchmark:
+        "<benchmarks>/fetch_source/{benchmark}.tsv"
+    params:
+        settings=settings("fetch_source"),
+        code=code("fetch_source"),
+    message:
+        "Fetching the source of {wildcards.benchmark}, and looking through it"
+    script:
+        "../scripts/fetch_source.py"
+
+
 rule prepare_task:
+    input:
+        source=lambda w: source_receipt(w.benchmark),
     output:
         public="<results>/tasks/{benchmark}/{task}/public.tar.gz",
         private="<results>/tasks/{benchmark}/{task}/private.tar.gz",
@@ -31,7 +51,7 @@ rule prepare_task:
         settings=settings("prepare_task"),
         # of this task's lines in resources/benchmarks/, so that editing one task rebuilds one task
         task=lambda w: task_fingerprint(w.benchmark, w.task),
-        code=code("prepare_task"),
+        code=code("prepare_task", without=lambda w: other_loaders(w.benchmark)),
     message:
         "Preparing {wildcards.task}"
     script:

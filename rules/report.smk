@@ -7,11 +7,16 @@ rule build_tables:
         rubrics=expand("<results>/libraries/{library}/rubrics.jsonl", library=STUDY.libraries),
         manifests=expand("<results>/libraries/{library}/manifest.json", library=STUDY.libraries),
         distributions=expand("<results>/distributions/{distribution}.json", distribution=STUDY.distributions),
+        checks=lambda w: [
+            library_file(name, "verification.jsonl") for name, library in STUDY.libraries.items() if isinstance(library, Matched)
+        ],
     output:
         arms="<results>/tables/arms.csv",
         contrasts="<results>/tables/contrasts.csv",
         failure_mix="<results>/tables/failure_mix.csv",
         libraries="<results>/tables/libraries.csv",
+        supply="<results>/tables/supply.csv",
+        library_distances="<results>/tables/library_distances.csv",
     log:
         "<logs>/build_tables.log",
     benchmark:
@@ -98,6 +103,7 @@ rule build_dashboard:
             *scientific_tables(),
             "<results>/tables/pool.csv",
             *rules.account_costs.output,
+            *expand("<results>/tables/imported_{collection}.csv", collection=STUDY.imported),
         ],
         figures=rules.draw_figures.output.figures,
         rubrics=expand("<results>/libraries/{library}/rubrics.jsonl", library=STUDY.libraries),

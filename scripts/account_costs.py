@@ -3,7 +3,7 @@
 from rubrics_gym.harness.recorder import read_trajectory
 from rubrics_gym.records.files import read_json, read_records
 from rubrics_gym.records.trajectory import EndEvent, FinalEvent
-from rubrics_gym.report.ledger import attempt_rows, last_lines, request_rows
+from rubrics_gym.report.ledger import attempt_rows, each_once, last_lines, request_rows
 from rubrics_gym.report.specs import ATTEMPTS, REQUESTS, TIMES
 from rubrics_gym.report.times import attempt_times, time_rows
 from rubrics_gym.report.writing import write_table
@@ -20,7 +20,7 @@ with job(snakemake, AccountCosts) as (settings, log):
             events.append(FinalEvent.model_validate(read_json(finals[path])))
         ends[events[0].unit] = next((event.reason for event in events if isinstance(event, EndEvent)), "")
         times.append(attempt_times(events))
-    lines = [line for path in snakemake.input.requests for line in last_lines(path)]
+    lines = each_once(line for path in snakemake.input.requests for line in last_lines(path))
     attempts = [row for path in snakemake.input.attempts for row in read_records(path, AttemptRow)]
     write_table(REQUESTS, request_rows(lines, settings.study, settings.simulated), snakemake.output.requests)
     write_table(ATTEMPTS, attempt_rows(attempts, ends, settings.study, settings.simulated), snakemake.output.attempts)

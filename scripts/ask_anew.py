@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from rubrics_gym.settings.places import store_folder
 from rubrics_gym.store.attempts import AttemptStore, UnknownUnit
-from rubrics_gym.store.leases import LeaseHeld
+from rubrics_gym.store.storage import LeaseHeld
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:

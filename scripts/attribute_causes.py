@@ -8,7 +8,7 @@ from rubrics_gym.providers.opening import open_client
 from rubrics_gym.records.archives import read_archive
 from rubrics_gym.records.columns import read_columns, write_records
 from rubrics_gym.records.failures import Cause, FailureEvent
-from rubrics_gym.records.files import read_json
+from rubrics_gym.records.files import attempt_files, read_json
 from rubrics_gym.records.grades import Grade
 from rubrics_gym.records.trajectory import FinalEvent
 from rubrics_gym.settings.job import job
@@ -21,14 +21,14 @@ with job(snakemake, Reader) as (settings, log):
     account = work_key(settings, {"prompt": snakemake.input.prompt}, unit)
     failures = read_columns(snakemake.input.events, FailureEvent)
     reviewer = Reviewer(settings.model, load_prompt(snakemake.input.prompt), load_taxonomy(snakemake.input.taxonomy), settings.seed)
-    finals = list(snakemake.input.finals) or [None] * len(snakemake.input.trajectories)
+    trajectories = attempt_files(snakemake.input.trajectories, "trajectory.jsonl")
+    artifacts, grades = attempt_files(snakemake.input.artifacts, "artifacts.tar.gz"), attempt_files(snakemake.input.grades, "grade.json")
+    finals = list(snakemake.input.finals) or [None] * len(trajectories)
     causes = []
     with open_client(
-        settings.model, "reviewer", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.allowance_usd
+        settings.model, "reviewer", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.asking
     ) as client:
-        for trajectory, archive, grade_file, final in zip(
-            snakemake.input.trajectories, snakemake.input.artifacts, snakemake.input.grades, finals, strict=True
-        ):
+        for trajectory, archive, grade_file, final in zip(trajectories, artifacts, grades, finals, strict=True):
             grade = Grade.model_validate(read_json(grade_file))
             if not grade.ended_wrong:
                 continue

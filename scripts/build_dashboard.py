@@ -22,6 +22,7 @@ def commit() -> str:
 
 with job(snakemake, BuildDashboard) as (settings, log):
     tables = {Path(path).stem: read_table(path) for path in snakemake.input.tables}
+    tables["pool"] = [row for row in tables["pool"] if row["benchmark"] in settings.benchmarks]
     libraries = [
         (LibraryManifest.model_validate(read_json(manifest)), read_records(rubrics, Rubric))
         for manifest, rubrics in zip(snakemake.input.manifests, snakemake.input.rubrics, strict=True)

@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+from rubrics_gym.libraries.verifying import Check
 from rubrics_gym.records.failures import Distribution
 from rubrics_gym.records.files import read_json, read_records
 from rubrics_gym.records.rubrics import LibraryManifest, Rubric
 from rubrics_gym.report.arms import contrasts, read_episode, results_per_arm
+from rubrics_gym.report.libraries import distance_rows, supply_rows
 from rubrics_gym.report.mixes import failure_mix, library_rows
-from rubrics_gym.report.specs import ARMS, CONTRASTS, FAILURE_MIX, LIBRARIES
+from rubrics_gym.report.specs import ARMS, CONTRASTS, FAILURE_MIX, LIBRARIES, LIBRARY_DISTANCES, SUPPLY
 from rubrics_gym.report.writing import write_table
 from rubrics_gym.settings.job import job
 from rubrics_gym.settings.slices import BuildTables
@@ -25,5 +27,8 @@ with job(snakemake, BuildTables) as (settings, log):
     write_table(ARMS, arms, snakemake.output.arms)
     write_table(CONTRASTS, differences, snakemake.output.contrasts)
     write_table(FAILURE_MIX, failure_mix(distributions, libraries, confidence), snakemake.output.failure_mix)
-    write_table(LIBRARIES, library_rows(libraries), snakemake.output.libraries)
+    verified = {Path(path).parent.name: sum(check.holds for check in read_records(path, Check)) for path in snakemake.input.checks}
+    write_table(LIBRARIES, library_rows(libraries, verified), snakemake.output.libraries)
+    write_table(SUPPLY, supply_rows(libraries, distributions.values()), snakemake.output.supply)
+    write_table(LIBRARY_DISTANCES, distance_rows(libraries, distributions), snakemake.output.library_distances)
     log.info("%d episodes, %d libraries, %d distributions", len(episodes), len(libraries), len(distributions))

@@ -17,7 +17,7 @@ with job(snakemake, Reader) as (settings, log):
     events = read_columns(snakemake.input.events, FailureEvent)
     classifier = Classifier(settings.model, load_prompt(snakemake.input.prompt), load_taxonomy(snakemake.input.taxonomy), settings.seed)
     with open_client(
-        settings.model, "classifier", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.allowance_usd
+        settings.model, "classifier", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.asking
     ) as client:
         answers = [classifier.event(event, client) for event in events]
     write_records(snakemake.output.categories, answers, Categorized)

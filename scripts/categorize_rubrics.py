@@ -1,11 +1,11 @@
-"""Ask the classifier for the category of every rubric of a mined library, and write the library's manifest."""
+"""Ask the classifier for the category of every rubric that has none, and write the library's manifest."""
 
 from rubrics_gym.failures.categories import Classifier
 from rubrics_gym.failures.taxonomy import load_taxonomy
 from rubrics_gym.models.prompts import load_prompt
 from rubrics_gym.providers.opening import open_client
 from rubrics_gym.records.files import read_json, read_records, write_json, write_json_lines
-from rubrics_gym.records.rubrics import LibraryManifest, Rubric
+from rubrics_gym.records.rubrics import LibraryManifest, QuotaLine, Rubric
 from rubrics_gym.settings.job import job
 from rubrics_gym.settings.places import store_folder
 from rubrics_gym.settings.slices import DescribeLibrary
@@ -17,21 +17,20 @@ with job(snakemake, DescribeLibrary) as (settings, log):
     merged = read_records(snakemake.input.merged, Rubric)
     classifier = Classifier(settings.model, load_prompt(snakemake.input.prompt), load_taxonomy(snakemake.input.taxonomy), settings.seed)
     with open_client(
-        settings.model, "classifier", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.allowance_usd
+        settings.model, "classifier", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.asking
     ) as client:
-        answers = [classifier.rubric(rubric, client) for rubric in merged]
-    rubrics = [
-        rubric.model_copy(update={"category": answer.category, "runtime_type": answer.runtime_type})
-        for rubric, answer in zip(merged, answers, strict=True)
-    ]
+        rubrics = [classifier.sorted_rubric(rubric, client) for rubric in merged]
+    candidates, rejected, quota = (snakemake.input.get(name) for name in ("candidates", "rejected", "quota"))
     manifest = LibraryManifest(
         library=settings.library,
         recipe=settings.recipe.model_dump(mode="json"),
-        candidates=len(read_records(snakemake.input.candidates, Rubric)),
+        candidates=len(read_records(candidates, Rubric)) if candidates else len(merged),
         rubrics=len(rubrics),
-        rejected=read_json(snakemake.input.rejected),
+        rejected=read_json(rejected) if rejected else {},
+        quota=tuple(read_records(quota, QuotaLine)) if quota else (),
         unclassified=sum(rubric.category is None for rubric in rubrics),
         simulated=settings.simulated,
+        contaminated=settings.contaminated,
     )
     write_json_lines(snakemake.output.rubrics, rubrics)
     write_json(snakemake.output.manifest, manifest)

@@ -10,15 +10,15 @@ from rubrics_gym.settings.job import job
 from rubrics_gym.settings.places import store_folder
 from rubrics_gym.settings.slices import CollectRollout
 from rubrics_gym.settings.study import Arm, CodeRuns
-from rubrics_gym.store.attempts import AttemptStore
-from rubrics_gym.store.serving import copy_ledger, deliver, obtain, work_key, write_attempts
+from rubrics_gym.settings.units import KEYED_INPUTS
+from rubrics_gym.store.serving import copy_ledger, deliver, obtain, open_attempts, work_key, write_attempts
 
 with job(snakemake, CollectRollout) as (settings, log):
     w = snakemake.wildcards
     unit = f"rollouts/{w.collection}/{w.benchmark}/{w.task}/{w.attempt}"
-    asked = {name: snakemake.input[name] for name in ("public", "prompt", "feedback")}
+    asked = {name: snakemake.input[name] for name in KEYED_INPUTS["collect_rollout"]}
     code = digest(snakemake.params.code)
-    store = AttemptStore(store_folder())
+    store = open_attempts(snakemake.resources.asking)
 
     def make(attempt):
         def plan(line):
@@ -29,7 +29,15 @@ with job(snakemake, CollectRollout) as (settings, log):
         with (
             WorkPlace(snakemake.input.public) as place,
             open_client(
-                settings.agent, "agent", settings.simulation, unit, key, snakemake.input.prices, settings.limits.cost_usd, **given
+                settings.agent,
+                "agent",
+                settings.simulation,
+                unit,
+                key,
+                snakemake.input.prices,
+                snakemake.resources.asking,
+                settings.limits.cost_usd,
+                **given,
             ) as client,
         ):
             what = Attempt(

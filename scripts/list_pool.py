@@ -1,33 +1,17 @@
-"""List every task of every benchmark: kept, or removed and why; and look into the tables, which may share rows under other names."""
+"""List every task of every benchmark: in the pool or not, and why; and look into packaged tables, which may share rows under other names."""
 
 from rubrics_gym.report.specs import POOL
 from rubrics_gym.report.writing import write_table
 from rubrics_gym.settings.job import job
 from rubrics_gym.settings.slices import ListPool
-from rubrics_gym.tasks.catalog import load_benchmark, load_tables
+from rubrics_gym.tasks.catalog import benchmark_names
 from rubrics_gym.tasks.disjoint import check_disjoint
-from rubrics_gym.tasks.holdouts import decide, load_rule
-from rubrics_gym.tasks.tables import describe
+from rubrics_gym.tasks.pool import pool_rows
 
 with job(snakemake, ListPool) as (settings, log):
-    rows, shared = [], []
-    for name in settings.benchmarks:
-        benchmark, tables = load_benchmark(name), load_tables(name)
-        for decision in decide(benchmark, load_rule(name)):
-            rows.append(
-                {
-                    "benchmark": name,
-                    "task": decision.task,
-                    "title": decision.title,
-                    "kind": decision.kind,
-                    "role": decision.role,
-                    "status": "kept" if decision.kept else "removed",
-                    "reason": f"{decision.rule}: {decision.word}" if decision.rule else "",
-                    "source": "; ".join(describe(tables[table]) for table in benchmark.entry(decision.task).tables),
-                }
-            )
-        shared += check_disjoint(name)
+    rows = pool_rows(benchmark_names(), settings.holdouts)
+    shared = check_disjoint("packaged")
     if shared:
         raise ValueError(f"the pool and the held-out tasks share data: {shared[0]}. Add an alias for it to resources/holdouts/.")
-    write_table(POOL, rows, snakemake.output.pool)
-    log.info("%d tasks, %d kept", len(rows), sum(row["status"] == "kept" for row in rows))
+    write_table(POOL, [row.model_dump() for row in rows], snakemake.output.pool)
+    log.info("%d tasks, %d in the pool", len(rows), sum(row.status == "in the pool" for row in rows))

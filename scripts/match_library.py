@@ -11,7 +11,7 @@ from rubrics_gym.settings.slices import DeriveLibrary
 with job(snakemake, DeriveLibrary) as (settings, log):
     source = read_records(snakemake.input.rubrics, Rubric)
     target = Distribution.model_validate(read_json(snakemake.input.target))
-    matched = match(source, target)
+    matched = match(source, target, settings.recipe.total, settings.recipe.order, settings.seed)
     measured = matched._asdict()
     rubrics = measured.pop("rubrics")
     manifest = describe_derived(settings, source, rubrics, {settings.recipe.source: snakemake.input.rubrics}, target=target.id, **measured)

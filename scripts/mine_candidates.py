@@ -1,50 +1,55 @@
-"""Ask the miner for rubrics of every rollout that may be mined, and keep those whose citations hold."""
+"""Ask a miner for rubrics of every rollout that may be mined, and keep those whose citations hold."""
 
 from collections import Counter
+from itertools import groupby
 
 from rubrics_gym.failures.types import load_rules
-from rubrics_gym.harness.recorder import read_trajectory
 from rubrics_gym.libraries.mining import Miner
+from rubrics_gym.libraries.rollouts import read_rollouts
 from rubrics_gym.libraries.traces import trace_of
 from rubrics_gym.models.prompts import load_prompt
 from rubrics_gym.providers.opening import open_client
-from rubrics_gym.records.archives import read_archive
-from rubrics_gym.records.files import read_json, write_json, write_json_lines
-from rubrics_gym.records.grades import Grade
-from rubrics_gym.records.outcomes import POLICY
+from rubrics_gym.records.files import write_json, write_json_lines
+from rubrics_gym.settings.asking import read_asking
 from rubrics_gym.settings.job import job
 from rubrics_gym.settings.places import store_folder
 from rubrics_gym.settings.slices import MineCandidates
 from rubrics_gym.store.serving import copy_ledger, work_key
 
+PATIENCE_S = 24 * 3600.0  # another library of the same miner may be reading the same rollouts: its answers are worth waiting for
+
 with job(snakemake, MineCandidates) as (settings, log):
-    unit = f"mine/{snakemake.wildcards.library}"
-    account = work_key(settings, {"prompt": snakemake.input.prompt}, unit)
-    rules = load_rules(snakemake.input.types)
-    miner = Miner(settings.model, load_prompt(snakemake.input.prompt), settings.per_rollout, settings.seed)
-    candidates, rejected = [], Counter()
-    with open_client(
-        settings.model, "miner", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.allowance_usd
-    ) as client:
-        for trajectory, archive, grade_file in zip(
-            snakemake.input.trajectories, snakemake.input.artifacts, snakemake.input.grades, strict=True
-        ):
-            grade = Grade.model_validate(read_json(grade_file))
-            if not POLICY[grade.outcome].may_mine:
-                rejected["rollout_lost"] += 1
-                continue
-            events = read_trajectory(trajectory)
-            collection = events[0].unit.split("/")[1]
-            deliverable = read_archive(archive).get(events[0].deliverable, b"").decode(errors="replace")
-            mined = miner.mine(trace_of(collection, events, grade, deliverable, rules, settings.trace_chars), client)
-            candidates += mined.rubrics
-            rejected.update(mined.rejected)
-            if mined.abstained:
-                rejected[f"answer_{mined.abstained}"] += 1
-                log.warning("%s: no usable answer (%s)", events[0].unit, mined.abstained)
-            if mined.cut_chars:
-                log.info("%s: %d characters of the trace were cut", events[0].unit, mined.cut_chars)
+    inputs = snakemake.input
+    rules = load_rules(inputs.types)
+    miner = Miner(settings.miner, settings.model, load_prompt(inputs.prompt), settings.seed, settings.per_request, settings.weights)
+    account = work_key(settings, {"prompt": inputs.prompt}, f"mine/{snakemake.wildcards.library}")
+    asking = snakemake.resources.asking
+    allowance_usd = float(read_asking(asking).budget.job_usd)
+    candidates, rejected, units = [], Counter(), []
+    rollouts = read_rollouts(inputs.trajectories, inputs.artifacts, inputs.grades)
+    for collection, of_collection in groupby(rollouts, key=lambda rollout: rollout.collection):
+        units.append(
+            f"mine/{settings.miner.value}/{collection}"
+        )  # no name of a library: a second one of this miner is served the same answers
+        with open_client(
+            settings.model, "miner", settings.simulation, units[-1], account, inputs.prices, asking, allowance_usd, patience_s=PATIENCE_S
+        ) as client:
+            for rollout in of_collection:
+                if not rollout.may_be_mined:
+                    rejected["rollout_lost"] += 1
+                    continue
+                trace = trace_of(collection, rollout.events, rollout.grade, rollout.deliverable, rules, settings.trace_chars)
+                if trace.cut_chars:
+                    log.info("%s: %d characters of the trace were cut", rollout.unit, trace.cut_chars)
+                for reading in miner.readings(trace, settings.trace_chars):
+                    mined = miner.mine(reading, client)
+                    candidates += mined.rubrics
+                    rejected.update(mined.rejected)
+                    if mined.abstained:
+                        rejected[f"answer_{mined.abstained}"] += 1
+                        log.warning("%s: no usable answer (%s)", rollout.unit, mined.abstained)
+            allowance_usd -= client.charged_microdollars / 1_000_000
     write_json_lines(snakemake.output.candidates, candidates)
     write_json(snakemake.output.rejected, dict(sorted(rejected.items())))
-    copy_ledger(store_folder(), [unit], snakemake.output.requests)
+    copy_ledger(store_folder(), units, snakemake.output.requests)
     log.info("%d candidates kept, rejected: %s", len(candidates), dict(rejected) or "none")

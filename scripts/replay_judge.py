@@ -20,12 +20,11 @@ with job(snakemake, ReplayJudge) as (settings, log):
     given = {"encode": lookup.encoder.encode if lookup else None} if settings.simulation else {}
     rows, units = [], []
     account = work_key(settings, {"prompt": snakemake.input.judge_prompt}, "judge/replay")
-    allowance_usd = snakemake.resources.allowance_usd
     for path in snakemake.input.trajectories:
         events = read_trajectory(path)
         units.append(f"judge/replay/{settings.judge_name}/{events[0].unit}")
         with open_client(
-            settings.model, "judge", settings.simulation, units[-1], account, snakemake.input.prices, allowance_usd, **given
+            settings.model, "judge", settings.simulation, units[-1], account, snakemake.input.prices, snakemake.resources.asking, **given
         ) as client:
             judge = Judge(settings.judge_name, client, settings.model, prompt, settings.seed, lookup)
             rows += replay(events, judge, settings.judge.sees, rules)

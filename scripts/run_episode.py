@@ -11,11 +11,11 @@ from rubrics_gym.settings.code import digest
 from rubrics_gym.settings.job import job
 from rubrics_gym.settings.places import store_folder
 from rubrics_gym.settings.slices import RunEpisode
-from rubrics_gym.store.attempts import AttemptStore
-from rubrics_gym.store.serving import copy_ledger, deliver, obtain, work_key, write_attempts
+from rubrics_gym.settings.units import KEYED_INPUTS
+from rubrics_gym.store.serving import copy_ledger, deliver, obtain, open_attempts, work_key, write_attempts
 
 
-def open_judge(stack, settings, unit, account, inputs, allowance_usd):
+def open_judge(stack, settings, unit, account, inputs, asking):
     """The judge of the arm, asking on behalf of the episode; None for an arm without one."""
     if settings.arm.judge is None:
         return None
@@ -25,7 +25,7 @@ def open_judge(stack, settings, unit, account, inputs, allowance_usd):
     lookup = open_lookup(settings.arm.judge, inputs)
     given = {"encode": lookup.encoder.encode if lookup else None} if settings.judge_simulation else {}
     client = stack.enter_context(
-        open_client(settings.judge, "judge", settings.judge_simulation, unit, account, inputs.prices, allowance_usd, **given)
+        open_client(settings.judge, "judge", settings.judge_simulation, unit, account, inputs.prices, asking, **given)
     )
     return Judge(settings.arm_name, client, settings.judge, load_prompt(inputs.judge_prompt), settings.seed, lookup)
 
@@ -34,13 +34,9 @@ with job(snakemake, RunEpisode) as (settings, log):
     w = snakemake.wildcards
     unit = f"episodes/{w.arm}/{w.repeat}/{w.benchmark}/{w.task}"
     judge_unit = f"judge/{unit}"
-    asked = {
-        name: snakemake.input[name]
-        for name in ("public", "prompt", "feedback", "judge_prompt", "rubrics", "manifest")
-        if snakemake.input.get(name)
-    }
+    asked = {name: snakemake.input[name] for name in KEYED_INPUTS["run_episode"] if snakemake.input.get(name)}
     code = digest(snakemake.params.code)
-    store = AttemptStore(store_folder())
+    store = open_attempts(snakemake.resources.asking)
 
     def make(attempt):
         def plan(line):
@@ -52,7 +48,15 @@ with job(snakemake, RunEpisode) as (settings, log):
             place = stack.enter_context(WorkPlace(snakemake.input.public))
             client = stack.enter_context(
                 open_client(
-                    settings.agent, "agent", settings.simulation, unit, key, snakemake.input.prices, settings.limits.cost_usd, **given
+                    settings.agent,
+                    "agent",
+                    settings.simulation,
+                    unit,
+                    key,
+                    snakemake.input.prices,
+                    snakemake.resources.asking,
+                    settings.limits.cost_usd,
+                    **given,
                 )
             )
             what = Attempt(
@@ -67,7 +71,7 @@ with job(snakemake, RunEpisode) as (settings, log):
                 code=code,
                 lost_attempts=tuple(lost.name for lost in store.lost(unit, key)),
             )
-            judge = open_judge(stack, settings, judge_unit, key, snakemake.input, snakemake.resources.allowance_usd)
+            judge = open_judge(stack, settings, judge_unit, key, snakemake.input, snakemake.resources.asking)
             prompts = load_prompt(snakemake.input.prompt), load_prompt(snakemake.input.feedback)
             end = record_attempt(what, client, judge, settings.sandbox, place, attempt.folder, *prompts)
             log.info("ended: %s after %d steps", end.reason, end.steps)

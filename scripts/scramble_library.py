@@ -1,7 +1,7 @@
 """Null library: the words of all texts shuffled across the whole library."""
 
 from rubrics_gym.libraries.manifests import describe_derived
-from rubrics_gym.libraries.matching import scrambled
+from rubrics_gym.libraries.nulls import scrambled
 from rubrics_gym.records.files import read_records, write_json, write_json_lines
 from rubrics_gym.records.rubrics import Rubric
 from rubrics_gym.settings.job import job

@@ -34,7 +34,7 @@ from rubrics_gym.settings.study import (
     Study,
 )
 from rubrics_gym.store.attempts import AttemptRow, AttemptState
-from rubrics_gym.store.requests import LedgerLine, State
+from rubrics_gym.store.ledger import LedgerLine, State
 
 ATTACK = "<script>document.title='taken over'</script><img src=x onerror=\"document.title='taken over'\">"
 STUDY = "example"
@@ -177,8 +177,10 @@ def pool() -> list[dict[str, Any]]:
         rows.append(
             dict(
                 benchmark="packaged", task=f"task-{number}", title=f"Title with {ATTACK}" if number == 2 else f"Mean of a column of table {number}",
-                kind=("question", "result_file", "prediction")[number % 3], role="train", status="kept" if kept else "removed",
-                reason="" if kept else "shares the words diamond, price with a held-out competition", source="statsmodels/fair (public domain)",
+                kind=("question", "result_file", "prediction")[number % 3], role="train", status="in the pool" if kept else "removed",
+                holdout="kept" if kept else "removed", rule="" if kept else "distinctive_word", match="" if kept else "diamond",
+                held_out_task="" if kept else "diamond-price", cannot_run="", by_hand="", published="kept", strict="kept", exact="kept",
+                source="statsmodels/fair (public domain)",
             )
         )  # fmt: skip
     return rows

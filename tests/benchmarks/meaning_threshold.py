@@ -20,7 +20,7 @@ import yaml
 
 from rubrics_gym.judge.prompting import rubric_text
 from rubrics_gym.libraries.encoder import Encoder
-from rubrics_gym.libraries.matching import scrambled
+from rubrics_gym.libraries.nulls import scrambled
 from rubrics_gym.providers.simulated.judge import MISTAKES
 from rubrics_gym.providers.simulated.judge.matching import Encode, Memory
 from rubrics_gym.providers.simulated.judge.mistakes import Mistake

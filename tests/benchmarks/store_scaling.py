@@ -20,10 +20,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 
-from rubrics_gym.models.client import Client
+from rubrics_gym.models.live import Allowance, LiveClient
 from rubrics_gym.models.prices import Price, PriceTable, Rates
 from rubrics_gym.models.request import Message, Request, Response, Usage
-from rubrics_gym.store.requests import Ledger, accounts, read_requests
+from rubrics_gym.store.ledger import accounts, read_requests
+from rubrics_gym.store.requests import Ledger
 
 FREE = Rates.model_validate({"input": 0, "output": 0, "cache_read": 0, "cache_write": 0})
 PRICES = PriceTable(version="benchmark", models={"simulated": (Price(since=date(2026, 1, 1), rates=FREE),)})
@@ -42,7 +43,7 @@ def request(number: int) -> Request:
 
 def ask(root: Path, unit: str, numbers: range) -> None:
     with Ledger(root, unit) as ledger:
-        client = Client(Echo(), ledger, PRICES, 0)
+        client = LiveClient(Echo, ledger, PRICES, Allowance(0))
         for number in numbers:
             client.ask(request(number))
 

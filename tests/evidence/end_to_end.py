@@ -309,7 +309,7 @@ def study(evidence: Evidence, folder: Path) -> None:
 def isolation(evidence: Evidence) -> None:
     """The simulated models see nothing but the rendered request, and share nothing."""
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "isolation", "tests"],
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-m", "isolation", "tests"],
         cwd=TOP,
         capture_output=True,
         text=True,

@@ -165,7 +165,7 @@ with Sandbox(Settings(kind={kind!r}), Limits(), folder / "work", folder) as sand
 
 
 def test_a_command_that_fills_the_disk_is_a_loss(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rubrics_gym.harness.sandbox._DISK_RESERVE", 1 << 60)
+    monkeypatch.setattr("rubrics_gym.harness.sandbox.sandbox._DISK_RESERVE", 1 << 60)
     with pytest.raises(DiskReserve, match="Free some space"):
         sandbox.run("sleep 30", 10)
 

@@ -10,7 +10,7 @@ from tests.judge_cases import PROMPT, WordVectors, action, rubric
 
 from rubrics_gym.judge.judging import TASK_CRITERION, Judge, Lookup
 from rubrics_gym.judge.prompting import judge_request
-from rubrics_gym.libraries.retrieval import Index
+from rubrics_gym.libraries.index import Index
 from rubrics_gym.models.client import Answer
 from rubrics_gym.models.request import ProviderError, Request, Response
 from rubrics_gym.records.verdicts import RealRun

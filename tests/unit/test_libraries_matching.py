@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rubrics_gym.libraries.matching import EmptyMatch, budget, match, mix, sample, scrambled, within
+from rubrics_gym.libraries.matching import EmptyMatch, budget, match, mix, within
+from rubrics_gym.libraries.nulls import sample, scrambled
 from rubrics_gym.records.failures import Distribution, Share
 from rubrics_gym.records.rubrics import Rubric, RubricKind
 from rubrics_gym.statistics.distances import total_variation

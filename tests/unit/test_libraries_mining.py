@@ -17,7 +17,7 @@ from rubrics_gym.models.request import Request, Response
 from rubrics_gym.records.grades import Grade
 from rubrics_gym.records.outcomes import Outcome
 from rubrics_gym.records.trajectory import CommandEvent, CommandKind, FileEvent, Route, StartEvent
-from rubrics_gym.settings.study import ModelSettings
+from rubrics_gym.settings.study import MinerName, ModelSettings
 
 RESOURCES = Path(__file__).parents[2] / "resources"
 RULES = load_rules(RESOURCES / "failure_types.yaml")
@@ -80,14 +80,16 @@ class FixedAnswer:
         return Answer(Response(text=self.text), "key-1", 0, "live")
 
 
+def weighted(most: int = 6, **changes: Any) -> Miner:
+    return named(MinerName.WEIGHTED, most=most, **changes)
+
+
+def named(name: MinerName, **changes: Any) -> Miner:
+    return Miner(name, ModelSettings(model="miner-1"), load_prompt(str(RESOURCES / f"prompts/miners/{name}.yaml")), seed=1, **changes)
+
+
 def mine(*candidates: dict[str, Any], read: Trace | None = None, per_rollout: int = 6) -> Any:
-    miner = Miner(
-        ModelSettings(model="miner-1"),
-        load_prompt(str(RESOURCES / "prompts/miner.yaml")),
-        per_rollout,
-        seed=1,
-    )
-    return miner.mine(read or trace(), FixedAnswer(list(candidates)))
+    return weighted(per_rollout).mine(read or trace(), FixedAnswer(list(candidates)))
 
 
 def test_an_accepted_candidate_carries_its_evidence() -> None:
@@ -135,14 +137,14 @@ def test_candidates_beyond_the_limit_are_counted() -> None:
 
 
 def test_one_bad_answer_costs_one_rollout_visibly() -> None:
-    miner = Miner(ModelSettings(model="m"), load_prompt(str(RESOURCES / "prompts/miner.yaml")), 6, seed=1)
+    miner = weighted()
     mining = miner.mine(trace(), FixedAnswer("{}"))
     assert (mining.rubrics, mining.abstained) == ((), "schema_invalid")
 
 
 def test_the_miner_reads_what_ran_whether_it_was_repaired_and_how_it_ended() -> None:
     client = FixedAnswer([])
-    Miner(ModelSettings(model="m"), load_prompt(str(RESOURCES / "prompts/miner.yaml")), 6, seed=1).mine(trace(), client)
+    weighted().mine(trace(), client)
     text = client.requests[0].messages[0].text
     assert "step 1 (exit code 1; failed, a later run succeeded)" in text and "never shown" not in text
     assert "model.fit(X, y)" in text and "ended wrong" in text and "id,price" in text

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rubrics_gym.models.client import Answer, Client
+from rubrics_gym.models.client import Answer
+from rubrics_gym.models.live import Allowance, LiveClient
 from rubrics_gym.models.policy import LONGEST_WAIT_S, POLICY
 from rubrics_gym.models.prices import Price, PriceTable, Rates
 from rubrics_gym.models.request import Message, ProviderError, Request, Response, Usage
-from rubrics_gym.store.requests import Accounts, Ledger, State, accounts, read_requests
+from rubrics_gym.store.ledger import Accounts, State, accounts, read_requests
+from rubrics_gym.store.requests import Ledger
 
 UNIT = "mine/pool/rollouts/pool/packaged/fair-affairs-rating/0"
 RATES = Rates.model_validate({"input": 1, "output": 5, "cache_read": 0.1, "cache_write": 1.25})
@@ -22,6 +24,7 @@ PRICES = PriceTable(version="test", models={"model": (Price(since=date(2026, 1, 
 REQUEST = Request(purpose="mine", model="model", system="Be brief.", messages=(Message(role="user", text="Hello"),), max_tokens=100)
 ANSWER = Response(text="Hi", model="model", usage=Usage(input_tokens=10, output_tokens=4))
 DOLLAR = 1_000_000
+NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
 
 
 class Scripted:
@@ -49,7 +52,7 @@ def ask(
     occurrence: int = 0,
 ) -> Answer:
     with Ledger(root, UNIT) as ledger:
-        client = Client(provider, ledger, PRICES, allowance, sleep=sleep, today=lambda: date(2026, 11, 29))
+        client = LiveClient(lambda: provider, ledger, PRICES, Allowance(allowance), sleep=sleep, clock=lambda: NOW)
         return client.ask(request, occurrence)
 
 
@@ -62,7 +65,7 @@ def test_an_answer_is_paid_once_and_then_served_from_the_store(tmp_path: Path) -
     live = ask(tmp_path, provider)
     again = ask(tmp_path, provider)
     assert (live.served, live.cost_microdollars) == ("live", 10 * 1 + 4 * 5)
-    assert (again.served, again.cost_microdollars, again.key, again.response) == ("store", 0, live.key, ANSWER)
+    assert (again.served, again.cost_microdollars, again.key, again.response) == ("store", 30, live.key, ANSWER)
     assert len(provider.asked) == 1
     assert total(tmp_path).charged_microdollars == 30
 
@@ -162,7 +165,8 @@ def test_the_accounts_balance(tmp_path_factory: pytest.TempPathFactory, script: 
     provider, refused, paid = Scripted(*words, ANSWER), 0, 0
     for occurrence in range(len(script)):
         try:
-            paid += ask(root, provider, allowance=allowance, occurrence=occurrence % 5).cost_microdollars
+            answer = ask(root, provider, allowance=allowance, occurrence=occurrence % 5)
+            paid += answer.cost_microdollars if answer.served == "live" else 0
         except ProviderError as error:
             refused += error.kind == "budget"
     result = total(root)

@@ -7,20 +7,22 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from datetime import date
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rubrics_gym.models.client import Client
+from rubrics_gym.models.live import Allowance, LiveClient
 from rubrics_gym.models.prices import load_prices
 from rubrics_gym.models.request import Message, ProviderError, Request, Tool, ToolCall, ToolResult
 from rubrics_gym.models.structured import parse
 from rubrics_gym.providers.anthropic import Anthropic
-from rubrics_gym.store.requests import Ledger, read_requests
+from rubrics_gym.store.ledger import read_requests
+from rubrics_gym.store.requests import Ledger
 
+NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
 KEY = "sk-ant-very-secret"
 SCHEMA = {
     "type": "object",
@@ -323,7 +325,7 @@ def test_an_answer_is_priced_and_served_again_without_the_server(server: Server,
     server.answers(200, message({"type": "text", "text": "ok"}))
     for served in ("live", "store"):
         with Ledger(tmp_path, "rollouts/pool/packaged/x/0") as ledger:
-            answer = Client(provider(server), ledger, prices, 10_000, today=lambda: date(2026, 11, 29)).ask(REQUEST)
+            answer = LiveClient(lambda: provider(server), ledger, prices, Allowance(10_000), clock=lambda: NOW).ask(REQUEST)
         assert answer.served == served and answer.response.raw_usage == USAGE
     assert len(server.requests) == 1
     (line,) = read_requests(tmp_path)
@@ -335,7 +337,7 @@ def test_a_stall_is_charged_at_its_maximum_and_not_repeated(server: Server, tmp_
     prices = load_prices(Path(__file__).parents[2] / "resources" / "prices.yaml")
     server.act = lambda handler: time.sleep(1.0)
     with Ledger(tmp_path, "rollouts/pool/packaged/x/0") as ledger, pytest.raises(ProviderError):
-        Client(provider(server, read_s=0.3), ledger, prices, 10_000).ask(REQUEST)
+        LiveClient(lambda: provider(server, read_s=0.3), ledger, prices, Allowance(10_000)).ask(REQUEST)
     (line,) = read_requests(tmp_path)
     assert line.state == "unresolved" and line.kind == "timeout_read" and line.cost_microdollars == line.max_cost_microdollars > 0
     assert len(server.requests) == 1

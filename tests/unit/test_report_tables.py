@@ -18,7 +18,8 @@ from rubrics_gym.report.specs import SPECS, Unit
 from rubrics_gym.report.times import attempt_times, time_rows
 from rubrics_gym.report.writing import format_cell, read_table, table_csv, write_parquet, write_table
 from rubrics_gym.store.attempts import AttemptRow, AttemptState
-from rubrics_gym.store.requests import Ledger, State
+from rubrics_gym.store.ledger import State
+from rubrics_gym.store.requests import Ledger
 
 RATES = {Unit.SHARE, Unit.POINTS}
 WITHOUT_RATES = {"pool", "requests", "attempts"}

@@ -74,15 +74,21 @@ def test_a_recipe_of_another_kind_replaces_the_whole_library(tmp_path: Path) -> 
 
 
 def test_numbers_given_as_text_and_reordered_keys_give_the_same_slices(config: dict[str, Any]) -> None:
+    put(config, "libraries.planned", {"recipe": "quota", "collections": ["pool"], "target": "pool_complete", "size": 20})
+    put(config, "libraries.given", {"recipe": "import", "path": "rubrics.jsonl"})
+    put(config, "collections.logs", {"import": "somewhere"})
+    put(config, "protocol", {"name": "small"})
     study = loading.load_study(config, "a")
     turned = dict(reversed(list(config.items())))
     turned["evaluation"] = {**dict(reversed(list(config["evaluation"].items()))), "repeats": "1"}
     turned["seed"] = str(config["seed"])
     again = loading.load_study(turned, "b")
     wildcards = {"collection": "pool", "arm": "matched", "library": "matched", "distribution": "pool_complete", "judge": "matched"}
+    made_by = dict.fromkeys(("mine_candidates", "merge_library", "categorize_rubrics"), "mined")
+    made_by |= {"fill_quota": "planned", "import_library": "given"}
     for rule in slices.SLICES:
-        if rule in ("mine_candidates", "merge_library", "categorize_rubrics"):
-            wildcards["library"] = "mined"
+        wildcards["library"] = made_by.get(rule, "matched")
+        wildcards["collection"] = "logs" if rule == "import_collection" else "pool"
         assert slices.settings_of(rule, study, wildcards) == slices.settings_of(rule, again, wildcards), rule
 
 
@@ -92,3 +98,14 @@ def test_a_library_fitted_to_held_out_failures_is_marked_and_so_are_its_children
     study = loading.load_study(config, "a")
     assert loading.contaminated(study, "oracle") and loading.contaminated(study, "child")
     assert not loading.contaminated(study, "matched")
+
+
+def test_a_collection_is_collected_or_imported(config: dict[str, Any]) -> None:
+    logs = {"import": "logs/mine", "format": "openhands"}
+    study = loading.load_study({**config, "collections": {**config["collections"], "mine": logs}}, "a")
+    assert list(study.imported) == ["mine"] and list(study.collected) == ["pool"]
+    assert study.model_dump(mode="json")["collections"]["mine"] == logs  # as it is written, so that run_config.yaml can be read again
+    with pytest.raises(loading.ConfigurationError, match=r"unknown key `collections.mine.fromat`. Did you mean `format`"):
+        loading.load_study({**config, "collections": {**config["collections"], "mine": {"import": "logs", "fromat": "atif"}}}, "a")
+    with pytest.raises(loading.ConfigurationError, match=r"unknown key `collections.mine.attemps`. Did you mean `attempts`"):
+        loading.load_study({**config, "collections": {**config["collections"], "mine": {"attemps": 2}}}, "a")

@@ -27,7 +27,7 @@ from rubrics_gym.records.grades import Grade
 from rubrics_gym.records.outcomes import Outcome
 from rubrics_gym.records.rubrics import Rubric, RubricKind
 from rubrics_gym.records.trajectory import CommandEvent, CommandKind, FileEvent, FinalEvent, Route, StartEvent
-from rubrics_gym.settings.study import ModelSettings, TextSimulation
+from rubrics_gym.settings.study import MinerName, ModelSettings, TextSimulation
 
 RESOURCES = Path(__file__).parents[2] / "resources"
 TAXONOMY = load_taxonomy(RESOURCES / "taxonomy.yaml")
@@ -206,7 +206,7 @@ def rollout(
 def mined(events: list[Any], grade: Grade, handed_in: str, settings: TextSimulation = EXACT, seed: int = 1) -> Any:
     trace = trace_of("pool", events, grade, handed_in, RULES, 100_000)
     client = Asking(simulated_miner.Miner(settings))
-    miner = Miner(MODEL, load_prompt(str(RESOURCES / "prompts/miner.yaml")), 6, seed)
+    miner = Miner(MinerName.WEIGHTED, MODEL, load_prompt(str(RESOURCES / "prompts/miners/weighted.yaml")), seed)
     return miner.mine(trace, client), client
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from rubrics_gym.records.files import DamagedFile
 from rubrics_gym.store.attempts import Attempt, AttemptState, AttemptStore, UnknownUnit
-from rubrics_gym.store.leases import LeaseHeld
 from rubrics_gym.store.requests import Ledger
+from rubrics_gym.store.storage import LeaseHeld
 
 UNIT = "episodes/quick/notice/0/packaged/fair-affairs-rating"
 KEY, OTHER_KEY = "a" * 64, "b" * 64

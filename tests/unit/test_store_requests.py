@@ -14,8 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rubrics_gym.records.files import DamagedFile
-from rubrics_gym.store.leases import LeaseHeld
-from rubrics_gym.store.requests import Ledger, State, accounts, read_ledger, read_requests, request_key
+from rubrics_gym.store.ledger import State, accounts, read_ledger, read_requests, request_key
+from rubrics_gym.store.requests import Ledger, Stored
+from rubrics_gym.store.storage import LeaseHeld
 
 UNIT = "rollouts/pool/packaged/fair-affairs-rating/0"
 REQUEST = {"purpose": "agent", "model": "simulated-agent-1", "messages": [{"role": "user", "text": "hello  "}]}
@@ -38,9 +39,14 @@ def answer(ledger: Ledger, request: dict = REQUEST, occurrence: int = 0, cost: i
     return key
 
 
+def response(stored: Stored | None) -> dict:
+    assert stored is not None
+    return stored.response
+
+
 def abandon(ledger: Ledger) -> None:
     """What the kernel does with the files of a killed process."""
-    os.close(ledger._file._handle)
+    os.close(ledger._log._handle)
     ledger._lease.release()
 
 
@@ -48,8 +54,8 @@ def test_a_returned_response_is_served_after_reopening(tmp_path: Path) -> None:
     with Ledger(tmp_path, UNIT) as ledger:
         key = answer(ledger)
     with Ledger(tmp_path, UNIT) as ledger:
-        assert ledger.stored(key) == RESPONSE
-        assert ledger.charged_microdollars == 40
+        assert response(ledger.stored(key)) == RESPONSE
+        assert ledger.charged.microdollars == 40
     assert [line.state for line in read_ledger(ledger_path(tmp_path))] == [State.RESERVED, State.SENT, State.RETURNED]
 
 
@@ -78,10 +84,10 @@ def test_sent_without_an_end_is_unresolved_at_its_maximum_and_a_repetition_names
     with Ledger(tmp_path, UNIT) as ledger:
         assert ledger.stored(key) is None
         assert ledger.latest(key).state is State.UNRESOLVED
-        assert ledger.charged_microdollars == 100
+        assert ledger.charged.microdollars == 100
         answer(ledger)
         assert ledger.latest(key).replaces == lost.record
-        assert ledger.charged_microdollars == 140
+        assert ledger.charged.microdollars == 140
 
 
 def test_reserved_without_an_end_costs_nothing(tmp_path: Path) -> None:
@@ -92,7 +98,7 @@ def test_reserved_without_an_end_costs_nothing(tmp_path: Path) -> None:
     path.write_text(path.read_text().split("\n")[0] + "\n" + path.read_text().split("\n")[1][:30])  # the line `sent` was cut
     with Ledger(tmp_path, UNIT) as ledger:
         assert ledger.latest(ledger.key(REQUEST, 0)).state is State.UNRESOLVED
-        assert ledger.charged_microdollars == 0
+        assert ledger.charged.microdollars == 0
 
 
 def test_a_response_stored_before_its_line_is_recovered(tmp_path: Path) -> None:
@@ -101,8 +107,8 @@ def test_a_response_stored_before_its_line_is_recovered(tmp_path: Path) -> None:
     path = ledger_path(tmp_path)
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:2]))
     with Ledger(tmp_path, UNIT) as ledger:
-        assert ledger.stored(key) == RESPONSE
-        assert ledger.charged_microdollars == 40
+        assert response(ledger.stored(key)) == RESPONSE
+        assert ledger.charged.microdollars == 40
 
 
 @pytest.mark.parametrize("kept", [1, 40, -1])
@@ -117,11 +123,11 @@ def test_a_cut_last_line_is_reported_and_repaired(tmp_path: Path, caplog: pytest
     assert len(read_ledger(path)) == 5  # a reader passes over it
     with Ledger(tmp_path, UNIT) as ledger:
         assert "cut" in caplog.text
-        assert ledger.stored(key) == RESPONSE
+        assert response(ledger.stored(key)) == RESPONSE
         answer(ledger, occurrence=1)
     caplog.clear()
     with Ledger(tmp_path, UNIT) as ledger:  # repaired for good
-        assert ledger.stored(key) == RESPONSE and ledger.stored(ledger.key(REQUEST, 1)) == RESPONSE
+        assert response(ledger.stored(key)) == RESPONSE and response(ledger.stored(ledger.key(REQUEST, 1))) == RESPONSE
     assert not caplog.text
 
 
@@ -172,10 +178,10 @@ def test_asking_anew_serves_nothing_old_and_keeps_it(tmp_path: Path) -> None:
         old = answer(ledger)
         ledger.supersede()
         new = ledger.key(REQUEST, 0)
-        assert new != old and ledger.stored(new) is None and ledger.charged_microdollars == 0
+        assert new != old and ledger.stored(new) is None and ledger.charged.microdollars == 0
         answer(ledger)
     with Ledger(tmp_path, UNIT) as ledger:
-        assert ledger.key(REQUEST, 0) == new and ledger.charged_microdollars == 40
+        assert ledger.key(REQUEST, 0) == new and ledger.charged.microdollars == 40
     assert response_path(tmp_path, old).exists()
     assert accounts(read_requests(tmp_path)).charged_microdollars == 80
 
@@ -195,7 +201,7 @@ def test_a_full_disk_leaves_the_ledger_whole(tmp_path: Path, monkeypatch: pytest
             ledger.send(REQUEST, ledger.key(REQUEST, 1), 1, 100)
         monkeypatch.undo()
         assert ledger_path(tmp_path).read_bytes() == before
-        assert ledger.stored(key) == RESPONSE
+        assert response(ledger.stored(key)) == RESPONSE
 
 
 def test_a_unit_cannot_leave_the_store(tmp_path: Path) -> None:

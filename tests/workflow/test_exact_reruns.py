@@ -57,6 +57,7 @@ EXPECTED: list[tuple[str, set[str]]] = [
     (r"simulation\.reviewer\..*", {"attribute_causes"} | MIX | TRUTH | MATCHED),
     (r"sandbox\..*", ROLLOUTS | EXECUTED),
     (r"collections\.pool\.tasks\.limit", {"prepare_task"} | ROLLOUTS),
+    (r"collections\.pool\.tasks\.prepared", set()),  # no packaged task asks for work by hand
     (r"collections\.pool\.attempts", ROLLOUTS),
     (r"collections\.pool\.limits\..*", ROLLOUTS),
     (r"distributions\.pool_complete\.target", MIX | MATCHED),
@@ -74,7 +75,9 @@ EXPECTED: list[tuple[str, set[str]]] = [
     (r"evaluation\.repeats", EXECUTED),
     (r"evaluation\.limits\..*", EXECUTED),
     (r"statistics\..*", TABLES | MEASURED | TRUTH | COSTS),
-    (r"budget\..*", set()),
+    (r"(budget|requests)\..*", set()),  # how is asked, and what it may cost, is no reason to ask again
+    (r"holdouts", {"list_pool"} | PAGE),  # of this pool, the variants differ in its last tasks only
+    (r"accepted_terms", set()),
     (r"report\.title", PAGE),
 ]
 
@@ -97,6 +100,16 @@ BY_NAME: dict[str, Any] = {
     "arms.random.judge.library": "matched",
     "arms.matched.judge.library": "random",
     "collections.pool.tasks.limit": 3,
+    "budget.job_requests": 100,
+    "budget.study_usd": 50.0,
+    "budget.study_requests": 10_000,
+    "budget.deadline": "2030-01-01T00:00:00Z",
+    "requests.mode": "replay",
+    "requests.reuse_from": {"mine/second": "mine/mined"},
+    "requests.endpoints": {"judge": {"url": "http://127.0.0.1:8000/v1"}},
+    "collections.pool.tasks.prepared": ["gapminder-africa"],
+    "holdouts": "exact",
+    "accepted_terms": ["dabench-non-commercial"],
 }
 
 

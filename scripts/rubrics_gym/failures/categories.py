@@ -41,6 +41,13 @@ class Classifier:
         """The category of a rubric, from its words alone; inside Runtime also its type."""
         return self._ask(rubric.id, self._prompt.render("rubric", rubric=rubric), client)
 
+    def sorted_rubric(self, rubric: Rubric, client: Client) -> Rubric:
+        """The rubric with its category; one that has a category of the taxonomy already keeps it and is not asked about."""
+        if rubric.category in self._taxonomy.category_ids:
+            return rubric
+        answer = self.rubric(rubric, client)
+        return rubric.model_copy(update={"category": answer.category, "runtime_type": answer.runtime_type})
+
     def _ask(self, item_id: str, text: str, client: Client) -> Categorized:
         request = Request(
             purpose="classify",

@@ -45,6 +45,17 @@ class Taxonomy(Record):
         """The bins of a split distribution: the types of Runtime first, then every other category."""
         return tuple(f"{RUNTIME}:{kind}" for kind in self.type_ids) + tuple(name for name in self.category_ids if name != RUNTIME)
 
+    def describe(self, bin: str) -> tuple[str, str]:
+        """Title and definition of a bin; of a runtime type, those of Runtime and of the type. ValueError for a bin that there is not."""
+        category, _, kind = bin.partition(":")
+        found = next((one for one in self.categories if one.id == category), None)
+        of_type = next((one for one in self.runtime_types if one.id == kind), None)
+        if found is None or bool(kind) != (of_type is not None):
+            raise ValueError(f"{bin!r} is no bin of {self.version}; it has {', '.join(self.bins)}")
+        if of_type is None:
+            return found.title, found.definition
+        return f"{found.title}: {of_type.title}", f"{found.definition} {of_type.definition}"
+
 
 @functools.cache
 def load_taxonomy(path: str | Path) -> Taxonomy:

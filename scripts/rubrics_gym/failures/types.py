@@ -1,7 +1,7 @@
 """The type of a failure, by fixed regular expressions over what was recorded: no model.
 
-What the recorder measured comes first (stopped at the limit, out of memory), then what an exhausted resource leaves in the output,
-then the exception at the root of the failure, then errors of programs other than Python. The root is not the last line: wrappers that
+What the recorder measured comes first (stopped at the limit, out of memory), then what a limit or an exhausted resource leaves in the output,
+then the exception at the root of the failure, then errors of programs other than Python. The root is not the last line: exceptions that
 only report another failure are passed over, and in a chain of exceptions the first one that names an outside cause decides.
 """
 
@@ -9,73 +9,45 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
-ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
-# Prefixes that launchers put before each line of a worker: [rank0]:, [1,0]<stderr>:, (RayWorker pid=7).
-WORKER_PREFIX = re.compile(r"^(?:\[rank\d+\]:|\[\d+,\d+\]<std\w+>:|\(\w+ pid=\d+[^)]*\)) ?", re.MULTILINE)
-TRACEBACK = re.compile(r"Traceback \(most recent call last\)")
-CHAINED = re.compile(r"^[ \t]*(?:The above exception was the direct cause of|During handling of the above exception)", re.MULTILINE)
-FRAME = re.compile(r"^[ \t|│]*File \"(?P<path>[^\"]+)\", line \d+(?:, in .*)?\n?(?P<code>.*)", re.MULTILINE)
-EXCEPTION = re.compile(
-    r"^[ \t|│]*(?P<name>(?:[A-Za-z_]\w*\.)*(?:[A-Z_]\w*(?:Error|Exception|Interrupt|Exit|Expired|Warning|Empty|Full|Iteration|NotFound|"
-    r"Conflict|Refused|Disconnected|Timeout|Incomplete\w*|Invalid\w*|Trial\w*|Option|Parameter)|gaierror|timeout|error)|(?:[a-z_]\w*\.)+[A-Z]\w+)(?:: ?(?P<message>.*))?$",
-    re.MULTILINE,
-)
-SHELL = re.compile(r"\S*sh: (?:line )?\d+: |\S+: line \d+: ")
-MESSAGE_LINES = 12  # an exception's message may run over several lines
-SITE_PACKAGES = re.compile(r"(?:site|dist)-packages[/\\](?P<package>\w+)|[/\\]lib[/\\]python[\d.]+[/\\](?!site-|dist-)")
+from rubrics_gym.failures.imports import attribute_type, import_type, keyword_type
+from rubrics_gym.failures.interfaces import Interfaces
+from rubrics_gym.failures.modules import Modules, is_installed
+from rubrics_gym.failures.outputs import clean
+from rubrics_gym.failures.prefilter import Sieve, sieve
+from rubrics_gym.failures.tracebacks import Link, Raised, raised_in
+
 EVIDENCE_CHARS = 300
-OUTPUT_CHARS = 100_000
-LINE_CHARS = 4000
+END_LINES = 15  # a harness says that it stopped a command before or after the output, not in the midst of it
+OWN = ("own_logic", "other")  # types that name no cause outside the code
 
 
 class Rule(NamedTuple):
     type: str
-    pattern: re.Pattern[str]
-
-
-class Removed(NamedTuple):
-    """Names that a class no longer has, or a function no longer takes."""
-
-    of: re.Pattern[str]
-    names: frozenset[str]
+    sieve: Sieve
 
 
 class Rules(NamedTuple):
     """The expressions of a failure-types file, compiled."""
 
     version: str
-    error_text: tuple[re.Pattern[str], ...]
+    failure_text: tuple[Sieve, ...]
+    no_failure_text: Sieve
     error_step_text: re.Pattern[str]
-    wrappers: frozenset[str]
-    first: tuple[Rule, ...]
+    reporters: frozenset[str]
+    reports: Sieve
+    stopped: tuple[Rule, ...]
+    exhausted: tuple[Rule, ...]
     exit_codes: dict[int, str]
-    local_modules: frozenset[str]
-    removed_modules: frozenset[str]
-    removed_attributes: tuple[Removed, ...]
-    removed_keywords: tuple[Removed, ...]
-    removed_text: re.Pattern[str]
+    modules: Modules
+    interfaces: Interfaces
+    changed_text: Sieve
     exceptions: tuple[Rule, ...]
     text: tuple[Rule, ...]
-
-
-class RaisedException(NamedTuple):
-    """One exception in an output. `frames` are (path, line of code), outermost first; `chain` numbers the exceptions that belong together."""
-
-    name: str
-    message: str
-    frames: tuple[tuple[str, str], ...]
-    traced: bool
-    chain: int
-
-    @property
-    def line(self) -> str:
-        return f"{self.name}: {self.message}"
 
 
 class Typed(NamedTuple):
@@ -87,25 +59,27 @@ class Typed(NamedTuple):
 
 @functools.cache
 def load_rules(path: str | Path) -> Rules:
-    """Read and compile resources/failure_types.yaml. A missing key or an invalid expression is an error that names the file."""
+    """Read and compile resources/failure_types.yaml, and the table of changed interfaces beside it (api_changes.tsv). A missing key or an
+    invalid expression is an error that names the file."""
     content: dict[str, Any] = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     try:
         return Rules(
             version=content["version"],
-            error_text=tuple(re.compile(pattern, re.MULTILINE) for pattern in content["error_text"]),
+            failure_text=tuple(map(sieve, content["failure_text"])),
+            no_failure_text=sieve("|".join(content["no_failure_text"])),
             error_step_text=re.compile(content["error_step_text"]),
-            wrappers=frozenset(content["wrappers"]),
-            first=_compile(content["first"]),
+            reporters=frozenset(content["reporters"]),
+            reports=sieve("|".join(content["reports"])),
+            stopped=_compile(content["stopped"]),
+            exhausted=_compile(content["exhausted"]),
             exit_codes=dict(content["exit_codes"]),
-            local_modules=frozenset(content["local_modules"]),
-            removed_modules=frozenset(content["removed_modules"]),
-            removed_attributes=_removed(content["removed_attributes"]),
-            removed_keywords=_removed(content["removed_keywords"]),
-            removed_text=re.compile("|".join(f"(?:{pattern})" for pattern in _inline(content["removed_text"]))),
+            modules=Modules.of(content["modules"]),
+            interfaces=Interfaces(Path(path).with_name("api_changes.tsv"), content["removed"]),
+            changed_text=sieve("|".join(content["changed_text"])),
             exceptions=_compile(content["exceptions"]),
             text=_compile(content["text"]),
         )
-    except (KeyError, re.error) as error:
+    except (KeyError, TypeError, re.error) as error:
         raise ValueError(f"{path}: {error!r}; compare with the file in the repository") from None
 
 
@@ -116,132 +90,88 @@ def failure_type(output: str, rules: Rules, *, exit_code: int | None = None, tim
     if out_of_memory:
         return Typed("out_of_memory", "recorder: out of memory")
     text = clean(output)
+    lowered = text.lower()
     return (
-        _first_match(rules.first, text)
+        _stopped(text, rules)
+        or _first_match(rules.exhausted, text, lowered)
         or _from_exceptions(text, rules)
         or _from_exit_code(exit_code, rules)
-        or _first_match(rules.text, text)
+        or _first_match(rules.text, text, lowered)
         or Typed("other", _last_line(text))
     )
 
 
-def clean(output: str) -> str:
-    """Output without colours and worker prefixes; a carriage return starts a new line, because progress bars hide errors behind it.
-
-    Of very long outputs and lines only the ends are kept: errors stand at the ends, and expressions stay fast.
-    """
-    text = ANSI.sub("", _ends(output, OUTPUT_CHARS)).replace("\r\n", "\n").replace("\r", "\n")
-    text = re.sub(r"\n{3,}", "\n\n", text)
-    if len(text) > LINE_CHARS:
-        text = "\n".join(_ends(line, LINE_CHARS) for line in text.split("\n"))
-    return WORKER_PREFIX.sub("", text)
-
-
-def _ends(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most // 2]} ... {text[-most // 2 :]}"
-
-
-def exceptions_in(text: str) -> list[RaisedException]:
-    """The exceptions of a cleaned output in the order printed. Those joined by Python's chaining sentences share a chain number."""
-    found: list[RaisedException] = []
-    chain = 0
-    previous_end = 0
-    for match in EXCEPTION.finditer(text):
-        between = text[previous_end : match.start()]
-        if found and not CHAINED.search(between):
-            chain += 1
-        frames = tuple((frame["path"], frame["code"].strip()) for frame in FRAME.finditer(between))
-        traced = bool(frames) or bool(TRACEBACK.search(between))
-        found.append(RaisedException(match["name"], _message(text, match), frames, traced, chain))
-        previous_end = match.end()
-    return found
-
-
-def _message(text: str, match: re.Match[str]) -> str:
-    """The message, with the lines that continue it."""
-    following = text[match.end() : match.end() + 4000].split("\n")[1 : 1 + MESSAGE_LINES]
-    lines = [match["message"] or ""]
-    for line in following:
-        if TRACEBACK.search(line) or CHAINED.match(line) or EXCEPTION.match(line) or set(line.strip()) <= set("-=") or SHELL.match(line):
+def _stopped(text: str, rules: Rules) -> Typed | None:
+    """A harness that stopped the command says so at an end of the output."""
+    start = end = 0
+    for _ in range(END_LINES):
+        start = text.find("\n", start) + 1 or len(text)
+        end = text.rfind("\n", 0, end if end else len(text))
+        if end <= 0 or start >= len(text):
             break
-        lines.append(line)
-    return "\n".join(lines).rstrip()
+    ends = text if start >= len(text) or end <= start else f"{text[:start]}\n{text[end:]}"
+    return _first_match(rules.stopped, ends, ends.lower())
 
 
 def _from_exceptions(text: str, rules: Rules) -> Typed | None:
-    """The type of the last chain of traced exceptions, by the first of its members that names a cause outside the code's own logic."""
-    raised = [exception for exception in exceptions_in(text) if exception.name.rsplit(".", 1)[-1] not in rules.wrappers]
-    if any(exception.traced for exception in raised):
-        raised = [exception for exception in raised if exception.traced]
+    """The type of the exception at the root: of the last chain that ended a program, or of the program before it that it depends on."""
+    raised = [one for one in raised_in(text) if not one.harmless and not _reports_another(one, rules)]
+    if any(one.traced for one in raised):
+        raised = [one for one in raised if one.traced]
     if not raised:
         return None
-    members = [exception for exception in raised if exception.chain == raised[-1].chain]
-    typed = [_exception_type(exception, rules) for exception in members]
-    return next((one for one in typed if one.type not in ("own_logic", "other")), typed[0])
+    chains: dict[int, list[Raised]] = {}
+    for one in raised:
+        chains.setdefault(one.chain, []).append(one)
+    *earlier, last = chains.values()
+    found = _chain_type(last, rules)
+    if found.type == "file_not_found":  # what an earlier program was to write
+        programs = [chain for chain in earlier if chain[0].program and chain[0].program != last[0].program and last[0].program]
+        found = _chain_type(programs[0], rules) if programs else found
+    return found
 
 
-def _exception_type(exception: RaisedException, rules: Rules) -> Typed:
-    kind = _import_type(exception, rules) or _interface_type(exception, rules)
-    if kind is None:
-        kind = next((rule.type for rule in rules.exceptions if rule.pattern.search(exception.line)), "own_logic")
-    return Typed(kind, exception.line[:EVIDENCE_CHARS])
+def _reports_another(exception: Raised, rules: Rules) -> bool:
+    if exception.kind in rules.reporters:
+        return True
+    return rules.reports.search(exception.line, exception.line.lower()) is not None
 
 
-def _import_type(exception: RaisedException, rules: Rules) -> str | None:
-    """Missing package, changed API, versions that do not fit, or a module of the project's own."""
-    missing = re.match(r"No module named ['\"]?([\w.]+)['\"]?(; ['\"]?\w+['\"]? is not a package)?", exception.message)
-    if missing and exception.name.endswith(("ModuleNotFoundError", "ImportError")):
-        module, shadowed = missing[1], missing[2]
-        top, _, rest = module.partition(".")
-        if top in rules.removed_modules:
-            return "api_changed"
-        if shadowed or top in rules.local_modules or _is_own(top, exception):
-            return "own_logic"
-        if not rest:
-            return "missing_package"
-        # Python names the submodule only when the package itself was found: it is broken, or it lost that module.
-        return "other" if rest.rsplit(".", 1)[-1].startswith("_") else "api_changed"
-    unnamed = re.match(
-        r"cannot import name ['\"](\w+)['\"] from (partially initialized module )?['\"]([\w.]+)['\"](?: \(([^)]*)\))?", exception.message
+def _chain_type(chain: list[Raised], rules: Rules) -> Typed:
+    """Of exceptions that hang together, the first that names a cause outside the code's own logic, else the first.
+
+    Back to where a handler failed by itself: what it had caught before is not what ended the program.
+    """
+    first = len(chain) - 1
+    while first > 0 and (chain[first].link is Link.CAUSE or _raised_on_purpose(chain[first])):
+        first -= 1
+    typed = [_exception_type(one, rules) for one in chain[first:]]
+    return next((one for one in typed if one.type not in OWN), typed[0])
+
+
+def _raised_on_purpose(exception: Raised) -> bool:
+    """Whether an exception was raised by a `raise` (or inside a library): it passes on what was being handled."""
+    if not exception.frames or not exception.frames[-1].code:
+        return True
+    return exception.frames[-1].code.startswith("raise") or is_installed(exception.frames[-1].path)
+
+
+def _exception_type(exception: Raised, rules: Rules) -> Typed:
+    kind = (
+        import_type(exception, rules.modules, rules.interfaces)
+        or attribute_type(exception, rules.modules, rules.interfaces)
+        or keyword_type(exception, rules.interfaces)
     )
-    if unnamed:
-        source, circular, where = unnamed[3], unnamed[2], unnamed[4] or ""
-        top = source.split(".")[0]
-        if circular or top in rules.local_modules or _is_own(top, exception) or (where.endswith(".py") and not SITE_PACKAGES.search(where)):
-            return "own_logic"
-        importer = SITE_PACKAGES.search(exception.frames[-1][0]) if exception.frames else None
-        return "dependency_conflict" if importer and importer["package"] not in (None, top) else "api_changed"
-    return None
+    line, lowered = exception.line, exception.line.lower()
+    if kind is None and not _raised_by_own_code(exception) and rules.changed_text.search(line, lowered):
+        kind = "api_changed"
+    if kind is None:
+        kind = next((rule.type for rule in rules.exceptions if rule.sieve.search(line, lowered)), "own_logic")
+    return Typed(kind, line.split("\n", 1)[0][:EVIDENCE_CHARS])
 
 
-def _interface_type(exception: RaisedException, rules: Rules) -> str | None:
-    """Changed API when an attribute, keyword or name is known to have been removed, or the message says so."""
-    of_module = re.search(r"(partially initialized )?module ['\"]([\w.]+)['\"] has no attribute ['\"](\w+)['\"]", exception.message)
-    if of_module:
-        top = of_module[2].split(".")[0]
-        if of_module[3].startswith("__"):
-            return "other"  # not even the module's own metadata: a broken or shadowed installation
-        own = of_module[1] or top in rules.local_modules or _is_own(top, exception)
-        return "own_logic" if own else "api_changed"
-    of_object = re.search(r"['\"]([\w.]+)['\"] object has no attribute ['\"](\w+)['\"]", exception.message)
-    if of_object and any(removed.of.fullmatch(of_object[1]) and of_object[2] in removed.names for removed in rules.removed_attributes):
-        return "api_changed"
-    keyword = re.search(r"([\w.]+)\(\) got an unexpected keyword argument ['\"](\w+)['\"]", exception.message)
-    if keyword:
-        function, name = keyword.groups()
-        known = any(
-            (function == "__init__" or removed.of.fullmatch(function)) and name in removed.names for removed in rules.removed_keywords
-        )
-        return "api_changed" if known else "own_logic"
-    if rules.removed_text.search(exception.message):
-        return "api_changed"
-    return None
-
-
-def _is_own(module: str, exception: RaisedException) -> bool:
-    """Whether a file of the traceback outside the installed packages bears the module's name."""
-    own = [path for path, _ in exception.frames if not SITE_PACKAGES.search(path)]
-    return any(module in (Path(path).stem, *Path(path).parts[-3:-1]) for path in own)
+def _raised_by_own_code(exception: Raised) -> bool:
+    return bool(exception.frames) and exception.frames[-1].code.startswith("raise") and not is_installed(exception.frames[-1].path)
 
 
 def _from_exit_code(exit_code: int | None, rules: Rules) -> Typed | None:
@@ -250,27 +180,17 @@ def _from_exit_code(exit_code: int | None, rules: Rules) -> Typed | None:
     return None
 
 
-def _first_match(rules: tuple[Rule, ...], text: str) -> Typed | None:
+def _first_match(rules: tuple[Rule, ...], text: str, lowered: str) -> Typed | None:
     for rule in rules:
-        match = rule.pattern.search(text)
+        match = rule.sieve.search(text, lowered)
         if match:
             return Typed(rule.type, match[0].strip()[:EVIDENCE_CHARS])
     return None
 
 
 def _last_line(text: str) -> str:
-    return next((line.strip()[:EVIDENCE_CHARS] for line in reversed(text.split("\n")) if line.strip()), "")
+    return text.rstrip().rsplit("\n", 1)[-1].strip()[:EVIDENCE_CHARS]
 
 
 def _compile(rules: list[dict[str, str]]) -> tuple[Rule, ...]:
-    return tuple(Rule(rule["type"], re.compile(rule["pattern"], re.MULTILINE)) for rule in rules)
-
-
-def _removed(rows: list[dict[str, Any]]) -> tuple[Removed, ...]:
-    return tuple(Removed(re.compile(row["of"]), frozenset(str(name) for name in row["names"])) for row in rows)
-
-
-def _inline(patterns: list[str]) -> Iterator[str]:
-    """Expressions whose leading (?i) is turned into a group, so that they can be joined."""
-    for pattern in patterns:
-        yield f"(?i:{pattern[4:]})" if pattern.startswith("(?i)") else pattern
+    return tuple(Rule(rule["type"], sieve(rule["pattern"])) for rule in rules)

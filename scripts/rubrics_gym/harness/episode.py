@@ -205,6 +205,7 @@ class _Episode:
                 request_key=answer.key,
                 usage=response.usage.model_dump(),
                 cost_microdollars=answer.cost_microdollars,
+                served=answer.served,
             )
         )
 

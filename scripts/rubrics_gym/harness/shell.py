@@ -128,6 +128,26 @@ def parse(text: str) -> tree_sitter.Node:
     return root
 
 
+def is_whole(text: str) -> bool:
+    """Whether a text reads as shell, with its quotes and brackets closed."""
+    try:
+        parse(take_heredocs(text).compact)
+    except Unparsable:
+        return False
+    return True
+
+
+def first_word(text: str) -> str:
+    """The first word of a command line as the program would get it; empty when there is none."""
+    try:
+        node = parse(take_heredocs(text).compact)
+    except Unparsable:
+        return ""
+    while node.type not in {"command_name", "variable_assignment"} and node.named_children:
+        node = node.named_children[0]
+    return word(node)
+
+
 def _first_error(node: tree_sitter.Node) -> str:
     for child in node.children:
         if child.is_error or child.is_missing:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from rubrics_gym.judge.prompting import judge_request
 from rubrics_gym.libraries.encoder import Vectors
-from rubrics_gym.libraries.retrieval import Index
+from rubrics_gym.libraries.index import Index
+from rubrics_gym.libraries.retrieval import Retrieved, Retriever
 from rubrics_gym.models.client import Answer
 from rubrics_gym.models.prompts import Prompt
 from rubrics_gym.models.request import ProviderError, Request
@@ -17,7 +18,7 @@ from rubrics_gym.models.structured import SchemaInvalid, parse
 from rubrics_gym.records.base import content_hash
 from rubrics_gym.records.rubrics import Rubric
 from rubrics_gym.records.verdicts import Criterion, JudgedAction, Verdict
-from rubrics_gym.settings.study import ModelSettings, Retrieval
+from rubrics_gym.settings.study import ModelSettings, Retrieval, Split
 
 TASK_CRITERION = "The change does what the task asks"
 
@@ -49,6 +50,7 @@ class Lookup:
     encoder: Encodes
     k: int
     retrieval: Retrieval
+    split: Split = field(default_factory=Split)
 
 
 class Judge:
@@ -66,6 +68,7 @@ class Judge:
         self._prompt = prompt
         self._seed = seed
         self._lookup = lookup
+        self._retriever = Retriever(lookup.index, lookup.k, lookup.retrieval, lookup.split, seed) if lookup else None
         self._asked: Counter[str] = Counter()
 
     @property
@@ -78,9 +81,11 @@ class Judge:
 
         Raises ProviderError for failures that are not about this request (see ABSTENTIONS): the attempt cannot go on.
         """
-        hits, slots, truncated = ([], {}, False) if self._lookup is None else _retrieve(self._lookup, action)
+        found, truncated = self._retrieve(action)
+        hits = found.hits
         request = judge_request(action, [rubric for rubric, _ in hits], self._prompt, self._model, self._seed)
-        context: dict[str, Any] = {"judge": self.name, "library": self.library, "slots": slots, "query_truncated": truncated}
+        context: dict[str, Any] = {"judge": self.name, "library": self.library, "query_truncated": truncated}
+        context |= {"slots": found.slots, "quotas": found.quotas, "handed_on": found.handed_on}
         try:
             answer = self._ask(request)
         except ProviderError as error:
@@ -94,6 +99,14 @@ class Judge:
             return Verdict(abstained=error.kind, **context)
         return _verdict(criteria, context)
 
+    def _retrieve(self, action: JudgedAction) -> tuple[Retrieved, bool]:
+        """Rubrics for an action, and whether the encoder could not read all of it. Statement and code change are embedded apart."""
+        if self._lookup is None or self._retriever is None:
+            return Retrieved([], {}, {}, 0), False
+        query = [action.statement, code_change(action)]
+        statement, code = self._lookup.encoder.encode(query)
+        return self._retriever.retrieve(statement, code), any(self._lookup.encoder.truncated(query))
+
     def _ask(self, request: Request) -> Answer:
         key = content_hash(request)
         occurrence = self._asked[key]
@@ -104,14 +117,6 @@ class Judge:
 def code_change(action: JudgedAction) -> str:
     """The text that stands for the code change in retrieval: the programs, then the command (which often only names one of them)."""
     return "\n".join([*(action.programs[path] for path in sorted(action.programs)), action.command])
-
-
-def _retrieve(lookup: Lookup, action: JudgedAction) -> tuple[list[tuple[Rubric, float]], dict[str, int], bool]:
-    """Statement and code change are embedded apart; the index averages their similarities."""
-    query = [action.statement, code_change(action)]
-    statement, code = lookup.encoder.encode(query)
-    found = lookup.index.retrieve(statement, code, lookup.k, lookup.retrieval)
-    return found.hits, found.slots, any(lookup.encoder.truncated(query))
 
 
 def _criteria(answer: dict[str, Any], hits: Sequence[tuple[Rubric, float]]) -> tuple[Criterion, ...]:

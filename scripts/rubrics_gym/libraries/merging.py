@@ -1,111 +1,148 @@
-"""Joining candidates that say the same thing: exact, in an order that is defined, in bounded memory; no frequency is lost."""
+"""Joining candidates that say the same thing: exhaustive, in an order that is defined, in bounded memory; no frequency is lost.
+
+A row joins the most similar head before it (the earlier on a tie) if that is similar enough, else it is the head of a new group: the first one
+written keeps its words. Blocks bound the memory and decide nothing (see `vectors`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from rubrics_gym.libraries.encoder import Vectors
+from rubrics_gym.libraries.vectors import NOISE, cosines, exact_cosine
 from rubrics_gym.records.rubrics import Rubric
 from rubrics_gym.settings.study import Merge
 
 BLOCK = 1024  # rows compared at a time
-TILE = 8192  # group heads compared at a time
+TILE = 4096  # group heads compared at a time
 
 
 def merging_text(rubric: Rubric) -> str:
-    """The words by which two rubrics are compared: title and applies-when."""
+    """The words by which two rubrics are compared with a sentence encoder: title and applies-when."""
     return f"{rubric.title}. {rubric.applies_when}"
 
 
-def merge(rubrics: Sequence[Rubric], vectors: Vectors, settings: Merge) -> list[Rubric]:
-    """Merge rubrics whose `vectors` (unit rows of their merging_text, shape (n, d)) have a cosine of at least the threshold.
+def merge(rubrics: Sequence[Rubric], vectors: Any, settings: Merge) -> list[Rubric]:
+    """Join rubrics whose `vectors` (unit rows, shape (n, d), dense or sparse) have a cosine of at least the threshold.
 
-    A merged rubric has the words of its first member, the sum of the weights, and every member's support. In the order of first members.
+    A joined rubric has the words of its first member and every member's support. `keep: sum` adds the weights of all members; `first`
+    keeps those of the first, as where repetitions are dropped. In the order of first members.
     """
-    return [_joined([rubrics[row] for row in group]) for group in groups(vectors, settings.threshold, settings.rounds, len(rubrics))]
+    found = groups(vectors, settings.threshold, settings.rounds, len(rubrics))
+    return [joined([rubrics[row] for row in group], weights=settings.keep) for group in found]
 
 
-def groups(vectors: Vectors, threshold: float, rounds: int, n: int) -> list[list[int]]:
+def tfidf_vectors(rubrics: Sequence[Rubric]) -> Any:
+    """Unit rows (n, words), sparse: the words of each rubric's text, rare ones counting more (term frequency x inverse document frequency)."""
+    from scipy.sparse import csr_matrix
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    if not rubrics:
+        return csr_matrix((0, 0), dtype=np.float32)
+    vectorizer = TfidfVectorizer(dtype=np.float32, token_pattern=r"(?u)\b\w+\b")
+    try:
+        return vectorizer.fit_transform([rubric.text for rubric in rubrics])
+    except ValueError:  # no text holds a word
+        return csr_matrix((len(rubrics), 1), dtype=np.float32)
+
+
+def groups(vectors: Any, threshold: float, rounds: int, n: int) -> list[list[int]]:
     """Rows of each group, groups in the order of their first rows.
 
-    A row joins the most similar head of a group before it (the earlier on a tie) if that is similar enough, else it is the head of a new
-    group. Each further round compares the groups of the round before by the mean of their members. Raises ValueError when there are
-    not `n` finite rows.
+    Each further round compares the groups of the round before by the mean of their members. Raises ValueError when there are not `n`
+    finite rows.
     """
-    if len(vectors) != n or (n and not np.isfinite(vectors).all()):
-        raise ValueError(f"expected {n} finite rows of embeddings, got {len(vectors)}: embed the candidates again")
+    values = vectors if isinstance(vectors, np.ndarray) else vectors.data
+    if vectors.shape[0] != n or not np.isfinite(values).all():
+        raise ValueError(f"expected {n} finite rows of embeddings, got {vectors.shape[0]}: embed the candidates again")
     members = [[row] for row in range(n)]
     for _ in range(rounds):
         heads = _heads(_means(vectors, members), threshold)
-        joined: dict[int, list[int]] = {}
+        joined_rows: dict[int, list[int]] = {}
         for group, head in enumerate(heads):
-            joined.setdefault(head, []).extend(members[group])
-        if len(joined) == len(members):
+            joined_rows.setdefault(head, []).extend(members[group])
+        if len(joined_rows) == len(members):
             break
-        members = [sorted(rows) for rows in joined.values()]
+        members = [sorted(rows) for rows in joined_rows.values()]
     return members
 
 
-def _means(vectors: Vectors, members: list[list[int]]) -> Vectors:
-    """Unit mean vector of each group."""
+def _means(vectors: Any, members: list[list[int]]) -> Any:
+    """Unit mean vector of each group; a group whose members cancel out has none and keeps a zero row."""
     if all(len(rows) == 1 for rows in members):
-        return vectors[[rows[0] for rows in members]] if members else vectors
-    means = np.stack([vectors[rows].mean(axis=0) for rows in members])
-    unit: Vectors = means / np.linalg.norm(means, axis=1, keepdims=True)
-    return unit
+        return vectors
+    means = np.stack([np.asarray(vectors[rows].mean(axis=0), dtype=np.float32).ravel() for rows in members])
+    lengths = np.linalg.norm(means, axis=1, keepdims=True)
+    return np.divide(means, lengths, out=np.zeros_like(means), where=lengths > 0)
 
 
-def _heads(vectors: Vectors, threshold: float) -> list[int]:
+def _heads(vectors: Any, threshold: float) -> list[int]:
     """For each row, the row that heads its group (itself for a head)."""
-    head_of: list[int] = []
-    heads = np.empty(len(vectors), dtype=np.intp)
+    n = vectors.shape[0]
+    head_of = np.arange(n)
+    heads = np.empty(n, dtype=np.intp)
     n_heads = 0
-    for start in range(0, len(vectors), BLOCK):
+    for start in range(0, n, BLOCK):
         block = vectors[start : start + BLOCK]
-        best, nearest = _nearest(block, vectors, heads[:n_heads])
-        within = block @ block.T
-        new: list[int] = []  # heads found in this block, as positions in it
-        for position in range(len(block)):
-            similarity, head = best[position], nearest[position]
-            if new:
-                among_new = within[position, new]
-                closest = int(among_new.argmax())
-                if among_new[closest] > similarity:
-                    similarity, head = among_new[closest], start + new[closest]
-            if similarity >= threshold:
-                head_of.append(int(head))
+        near = _near_heads(block, vectors, heads[:n_heads], threshold)
+        within = cosines(block, block)
+        before: Any = np.tril(within >= threshold - NOISE, -1)  # what a row of this block may join in the block itself
+        can_join = before.any(axis=1)
+        is_head = np.zeros(block.shape[0], dtype=bool)
+        for position in range(block.shape[0]):
+            candidates = near.get(position, [])
+            if can_join[position]:
+                own = np.flatnonzero(before[position] & is_head)
+                candidates = candidates + [(float(within[position, at]), start + int(at)) for at in own]
+            head = _best(vectors, start + position, candidates, threshold)
+            if head is None:
+                is_head[position] = True
             else:
-                head_of.append(start + position)
-                new.append(position)
-        heads[n_heads : n_heads + len(new)] = [start + position for position in new]
-        n_heads += len(new)
-    return head_of
+                head_of[start + position] = head
+        found = start + np.flatnonzero(is_head)
+        heads[n_heads : n_heads + len(found)] = found
+        n_heads += len(found)
+    return [int(head) for head in head_of]
 
 
-def _nearest(block: Vectors, vectors: Vectors, heads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Cosine and row of the most similar head for each row of a block; -inf where there is no head yet."""
-    best = np.full(len(block), -np.inf, dtype=np.float32)
-    nearest = np.zeros(len(block), dtype=np.intp)
+def _near_heads(block: Any, vectors: Any, heads: np.ndarray[Any, Any], threshold: float) -> dict[int, list[tuple[float, int]]]:
+    """Position in the block -> (cosine, row) of the heads that can be its most similar one and reach the threshold."""
+    near: dict[int, list[tuple[float, int]]] = {}
     for start in range(0, len(heads), TILE):
         tile = heads[start : start + TILE]
-        similarity = block @ vectors[tile].T
-        closest = similarity.argmax(axis=1)
-        value = similarity[np.arange(len(block)), closest]
-        better = value > best
-        best[better], nearest[better] = value[better], tile[closest[better]]
-    return best, nearest
+        similarity = cosines(block, vectors[tile])
+        best = similarity.max(axis=1)
+        for position in np.flatnonzero(best >= threshold - NOISE):
+            for at in np.flatnonzero(similarity[position] >= best[position] - 2 * NOISE):
+                near.setdefault(int(position), []).append((float(similarity[position, at]), int(tile[at])))
+    return near
 
 
-def _joined(rubrics: list[Rubric]) -> Rubric:
+def _best(vectors: Any, row: int, candidates: list[tuple[float, int]], threshold: float) -> int | None:
+    """The most similar head at or above the threshold, the earlier on a tie; None when there is none."""
+    if not candidates:
+        return None
+    top = max(similarity for similarity, _ in candidates)
+    close = sorted({head for similarity, head in candidates if similarity >= top - 2 * NOISE})
+    if len(close) == 1 and abs(top - threshold) > NOISE:
+        return close[0] if top >= threshold else None
+    exact = [(exact_cosine(vectors[row], vectors[head]), head) for head in close]
+    similarity, head = max(exact, key=lambda pair: (pair[0], -pair[1]))
+    return head if similarity >= threshold else None
+
+
+def joined(rubrics: Sequence[Rubric], weights: str = "sum") -> Rubric:
+    """Several rubrics as one, with the words of the first. Its support and members name everything behind it, each once."""
+    first = rubrics[0]
     if len(rubrics) == 1:
-        return rubrics[0]
-    return rubrics[0].model_copy(
-        update={
-            "support": tuple(support for rubric in rubrics for support in rubric.support),
-            "members": tuple(member for rubric in rubrics for member in (rubric.members or (rubric.id,))),
-            "error_weight": sum(rubric.error_weight for rubric in rubrics),
-            "outcome_weight": sum(rubric.outcome_weight for rubric in rubrics),
-        }
-    )
+        return first
+    behind = {
+        "support": tuple(dict.fromkeys(support for rubric in rubrics for support in rubric.support)),
+        "members": tuple(dict.fromkeys(member for rubric in rubrics for member in (rubric.members or (rubric.id,)))),
+    }
+    if weights == "first":
+        return first.model_copy(update=behind)
+    summed = {name: sum(getattr(rubric, name) for rubric in rubrics) for name in ("error_weight", "outcome_weight")}
+    return first.model_copy(update=behind | summed)

@@ -1,94 +1,190 @@
-"""Finding the rubrics of a library that a judge should have before it."""
+"""Finding the rubrics of a library that a judge should have before it: several policies behind one interface.
+
+A policy divides k slots among groups of rubrics (bins, kinds, or one group of all) and takes the most similar inside each. Equal similarities
+are ordered by rubric id.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import math
+import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rubrics_gym.libraries.encoder import Vectors
+from rubrics_gym.libraries.index import UNCLASSIFIED, Index
+from rubrics_gym.libraries.vectors import exact_cosine, largest
 from rubrics_gym.records.rubrics import Rubric
-from rubrics_gym.settings.study import Retrieval
-from rubrics_gym.statistics.allocation import largest_remainder
+from rubrics_gym.settings.study import Retrieval, Split
+from rubrics_gym.statistics.allocation import by_deficit, largest_remainder, quotas, systematic, within_capacity
 
-UNCLASSIFIED = "unclassified"  # the bin of rubrics that the classifier abstained on
 Rows = npt.NDArray[np.intp]
-Similarities = npt.NDArray[np.floating[Any]]
+Floats = npt.NDArray[np.floating[Any]]
+EVERYTHING = "all"
 
 
 class Retrieved(NamedTuple):
-    """What one look-up gave: rubrics with their similarity, most similar first, and how many of each bin."""
+    """What one look-up gave: rubrics with their similarity, most similar first; how many of each bin; and how the slots came about.
+
+    `quotas` are the slots that each group was due before they became whole, `handed_on` how many went elsewhere because a group had too few
+    rubrics (near enough).
+    """
 
     hits: list[tuple[Rubric, float]]
     slots: dict[str, int]
+    quotas: dict[str, float]
+    handed_on: int
 
 
-class Index:
-    """A library ready for look-ups: exact, in memory, built once."""
+class Query(NamedTuple):
+    """One look-up: the query vector (d,), similarities of all rubrics, and the rows that are near enough."""
 
-    def __init__(self, rubrics: Sequence[Rubric], embeddings: Vectors, shares: Mapping[str, float] | None = None):
-        """`embeddings` holds one unit row per rubric, shape (n, d). `shares` (bin -> share) steer the category split; None takes the
-        library's own mix by supporting rollouts. Raises ValueError when rows and rubrics differ in number, a row is not finite, or
-        two rubrics have the same id.
+    vector: Vectors
+    similarity: Floats
+    near: npt.NDArray[np.bool_]
+
+
+class Retriever:
+    """Looks rubrics up for one unit (an episode, or the replay of one). It remembers what bins were short of, where slots are carried over."""
+
+    def __init__(self, index: Index, k: int, policy: Retrieval, split: Split | None = None, seed: int = 0):
+        """ValueError when a policy by weight meets a library without weights, or more slots are protected than there are."""
+        self._index = index
+        self._k = k
+        self._policy = policy
+        self._split = split or Split()
+        self._seed = seed
+        self._owed: dict[str, float] = {}
+        self._calls = 0
+        weights = policy in (Retrieval.KIND_WEIGHT, Retrieval.KIND_WEIGHT_SQUARED)
+        if weights and len(index) and not index.weight.any():
+            raise ValueError(
+                f"none of {len(index)} rubrics has a weight, by which `{policy.value}` divides: take a library of the weighted miner, or another retrieval"
+            )
+        if sum(self._split.protected.values()) > k:
+            raise ValueError(f"{sum(self._split.protected.values())} slots are protected, but a verdict has {k}: lower `split.protected`")
+
+    def retrieve(self, statement: Vectors, code: Vectors) -> Retrieved:
+        """The rubrics for a task statement and a code change, each given as a unit vector (d,).
+
+        A rubric's similarity is the mean of its cosines with the two. Fewer than k only when the library has fewer that are near enough.
+        ValueError when a vector is not finite.
         """
-        if len(embeddings) != len(rubrics):
-            raise ValueError(f"{len(rubrics)} rubrics but {len(embeddings)} embeddings: embed the library again (rule embed_library)")
-        unfit = np.flatnonzero(~np.isfinite(embeddings).all(axis=-1))
-        if unfit.size:
-            raise ValueError(f"embedding of rubric {rubrics[unfit[0]].id} (row {unfit[0]}) is not finite: embed the library again")
-        ids = [rubric.id for rubric in rubrics]
-        if len(set(ids)) != len(ids):
-            twice = Counter(ids).most_common(1)[0][0]
-            raise ValueError(f"rubric {twice} occurs twice in the library: merge the library again (rule merge_library)")
-        self._rubrics = list(rubrics)
-        self._embeddings = embeddings
-        self._id_rank = np.empty(len(ids), dtype=np.intp)
-        self._id_rank[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids))
-        self._shares = dict(own_mix(rubrics) if shares is None else shares)
-        bins = np.array([rubric.bin or UNCLASSIFIED for rubric in rubrics], dtype=object)
-        self._rows_of = {name: np.flatnonzero(bins == name) for name in sorted(set(bins))}
+        self._calls += 1
+        if not len(self._index):
+            return Retrieved([], {}, {}, 0)
+        query = self._query(statement, code)
+        match self._policy:
+            case Retrieval.SIMILARITY:
+                rows, due, moved = self._nearest(np.flatnonzero(query.near), query, self._k), {EVERYTHING: float(self._k)}, 0
+            case Retrieval.CATEGORY_SPLIT:
+                rows, due, moved = self._category_split(query)
+            case Retrieval.KIND_WEIGHT | Retrieval.KIND_WEIGHT_SQUARED:
+                rows, due, moved = self._by_kind(query)
+        hits = self._nearest(rows, query, len(rows))
+        given = [(self._index.rubrics[int(row)], exact_cosine(self._index.embeddings[row], query.vector)) for row in hits]
+        slots = Counter(rubric.bin or UNCLASSIFIED for rubric, _ in given)
+        return Retrieved(given, dict(sorted(slots.items())), dict(sorted(due.items())), moved)
 
-    def retrieve(self, statement: Vectors, code: Vectors, k: int, policy: Retrieval) -> Retrieved:
-        """The `k` rubrics for a task statement and a code change, each given as a unit vector (d,).
+    def _query(self, statement: Vectors, code: Vectors) -> Query:
+        vector = ((statement + code) / 2).astype(np.float32)
+        if not np.isfinite(vector).all():
+            raise ValueError("the query's embedding is not finite: look at the encoder (rule export_encoder)")
+        similarity = self._index.embeddings @ vector
+        floor = self._split.similarity_floor
+        near = np.ones(len(similarity), dtype=bool) if floor is None else similarity >= floor
+        return Query(vector, similarity, near)
 
-        A rubric's similarity is the mean of its cosines with the two. `similarity` takes the k most similar; `category_split` gives
-        each bin its share of k (largest remainder; what a bin cannot fill is handed on, last of all to bins without a share) and
-        takes the most similar inside each. Equal similarities are ordered by rubric id. Fewer than k only when the library has fewer.
-        """
-        if not self._rubrics:
-            return Retrieved([], {})
-        similarity = self._embeddings @ ((statement + code) / 2)
-        everything = np.arange(len(self._rubrics))
-        if policy is Retrieval.SIMILARITY:
-            rows = self._most_similar(everything, similarity, k)
-        else:
-            rows = self._split(similarity, k)
-            rest = np.setdiff1d(everything, rows)
-            rows = np.concatenate([rows, self._most_similar(rest, similarity, k - len(rows))])
-        rows = self._most_similar(rows, similarity, len(rows))
-        hits = [(self._rubrics[row], float(similarity[row])) for row in rows]
-        return Retrieved(hits, dict(sorted(Counter(rubric.bin or UNCLASSIFIED for rubric, _ in hits).items())))
+    def _category_split(self, query: Query) -> tuple[Rows, dict[str, float], int]:
+        """Each bin its share of k; what is left over goes, last of all, to bins without a share."""
+        rows_of = {name: rows[query.near[rows]] for name, rows in self._index.rows_of_bin.items()}
+        room = {name: len(rows) for name, rows in rows_of.items()}
+        protected = {name: min(count, room.get(name, 0)) for name, count in self._split.protected.items()}
+        free = self._k - sum(protected.values())
+        shares = adjusted(self._index.shares, self._split)
+        due = quotas(shares, free)
+        wanted = self._whole(shares, free, query)
+        slots = within_capacity(wanted, due, {name: room.get(name, 0) - protected.get(name, 0) for name in due})
+        self._owed = {
+            name: min(1.0, self._owed.get(name, 0.0) + due[name] - slots[name]) for name in due
+        }  # what has no rubrics claims no more
+        total = Counter(slots) + Counter(protected)
+        chosen = [self._nearest(rows_of[name], query, count) for name, count in sorted(total.items())]
+        rows = np.concatenate(chosen) if chosen else np.empty(0, dtype=np.intp)
+        rest = np.setdiff1d(np.flatnonzero(query.near), rows)
+        moved = sum(max(0, wanted[name] - slots[name]) for name in due)
+        filled = np.concatenate([rows, self._nearest(rest, query, self._k - len(rows))])
+        return filled, {name: due.get(name, 0.0) + protected.get(name, 0) for name in due.keys() | protected.keys()}, moved
 
-    def _split(self, similarity: Similarities, k: int) -> Rows:
-        slots = largest_remainder(self._shares, k, {name: len(rows) for name, rows in self._rows_of.items()})
-        chosen = [self._most_similar(self._rows_of[name], similarity, count) for name, count in slots.items() if count]
-        return np.concatenate(chosen) if chosen else np.empty(0, dtype=np.intp)
+    def _whole(self, shares: Mapping[str, float], slots: int, query: Query) -> dict[str, int]:
+        """Whole slots of each bin by the split's rounding, as if every bin had rubrics enough."""
+        if self._split.rounding == "randomised":
+            seed = hashlib.sha256(f"{self._seed}|{self._calls}|".encode() + query.vector.tobytes()).digest()
+            return systematic(shares, slots, random.Random(seed).random())
+        if self._split.rounding == "carried":
+            due = {name: quota + self._owed.get(name, 0.0) for name, quota in quotas(shares, slots).items()}
+            return by_deficit(due, slots, dict.fromkeys(due, slots))
+        return largest_remainder(shares, slots)
 
-    def _most_similar(self, rows: Rows, similarity: Similarities, count: int) -> Rows:
-        """The `count` most similar of `rows`, in order. Only rows that can be among them are sorted."""
-        if 0 < count < len(rows):
-            threshold = np.partition(similarity[rows], -count)[-count]
-            rows = rows[similarity[rows] >= threshold]
-        order = np.lexsort((self._id_rank[rows], -similarity[rows]))
-        return rows[order[:count]]
+    def _by_kind(self, query: Query) -> tuple[Rows, dict[str, float], int]:
+        """Each kind its share of k by the sum of its weights (or squared weights, of rubrics that have one)."""
+        weight = self._index.weight.astype(np.float64)
+        squared = self._policy is Retrieval.KIND_WEIGHT_SQUARED
+        score, bonus = query.similarity, np.zeros(len(weight))
+        if not squared:  # similarity, with a small bonus for weight
+            bonus = self._split.weight_bonus * np.log1p(weight) / math.log1p(weight.max())
+            score = query.similarity + bonus
+        rows_of, mass = {}, {}
+        for name, rows in self._index.rows_of_kind.items():
+            mass[name] = float((weight[rows] ** 2 if squared else weight[rows]).sum())
+            rows_of[name] = rows[query.near[rows] & (weight[rows] > 0 if squared else True)]
+        due = quotas(mass, self._k)
+        wanted = largest_remainder(mass, self._k)
+        slots = within_capacity(wanted, due, {name: len(rows_of[name]) for name in due})
+        chosen = [
+            largest(
+                rows_of[name],
+                score,
+                lambda row: exact_cosine(self._index.embeddings[row], query.vector) + bonus[row],
+                self._index.id_rank,
+                count,
+            )
+            for name, count in sorted(slots.items())
+        ]
+        return np.concatenate(chosen), due, sum(max(0, wanted[name] - slots[name]) for name in due)
+
+    def _nearest(self, rows: Rows, query: Query, count: int) -> Rows:
+        """The `count` most similar of `rows`, in order."""
+        return largest(
+            rows, query.similarity, lambda row: exact_cosine(self._index.embeddings[row], query.vector), self._index.id_rank, count
+        )
 
 
-def own_mix(rubrics: Sequence[Rubric]) -> dict[str, float]:
-    """Bin -> number of rollouts behind its rubrics. Merged rubrics count once for every rollout, so that frequency is not lost."""
-    mix: Counter[str] = Counter()
-    for rubric in rubrics:
-        mix[rubric.bin or UNCLASSIFIED] += max(1, len(rubric.support))
-    return {name: float(count) for name, count in mix.items()}
+def adjusted(shares: Mapping[str, float], split: Split) -> dict[str, float]:
+    """Shares after costs and floors: multiplied by what a failure of the bin costs, then raised to its floor, the others scaled down.
+
+    A floor for a bin without a share gives it one. Raises ValueError when the floors add up to more than one.
+    """
+    weighted = {name: share * split.costs.get(name, 1.0) for name, share in shares.items()}
+    total = math.fsum(weighted.values())
+    if not split.floors or not total:
+        return weighted
+    if math.fsum(split.floors.values()) > 1:
+        raise ValueError(
+            f"the floors of the split add up to {math.fsum(split.floors.values()):.2f}, more than the whole: lower `split.floors`"
+        )
+    share = {name: weighted.get(name, 0.0) / total for name in weighted.keys() | split.floors.keys()}
+    raised: set[str] = set()
+    while True:  # scaling the others down can bring another one under its floor
+        rest = 1 - math.fsum(split.floors[name] for name in raised)
+        free = math.fsum(value for name, value in share.items() if name not in raised)
+        scaled = {name: split.floors[name] if name in raised else value * rest / free for name, value in share.items()} if free else {}
+        low = {name for name, floor in split.floors.items() if name not in raised and scaled.get(name, 0.0) < floor}
+        if not low:
+            return scaled or {name: split.floors[name] for name in raised}
+        raised |= low

@@ -15,13 +15,22 @@ DELIVERABLE_CHARS = 2000
 
 
 class Step(NamedTuple):
-    """One executed command. `remark` says how it ended; `error` is the published rule for weights."""
+    """One executed command. `remark` says how it ended; `error` is the published rule for weights, `failed` a code run that failed."""
 
     number: int
     command: str
     output: str
     remark: str
     error: bool
+    failed: bool = False
+
+
+class Version(NamedTuple):
+    """The text of a code file as a step left it."""
+
+    step: int
+    path: str
+    text: str
 
 
 class Trace(NamedTuple):
@@ -38,6 +47,7 @@ class Trace(NamedTuple):
     deliverable: str
     grade: Grade
     cut_chars: int = 0
+    versions: tuple[Version, ...] = ()  # of code files, in the order they were written
 
     @property
     def error_steps(self) -> frozenset[int]:
@@ -61,14 +71,14 @@ def trace_of(collection: str, trajectory: Iterable[Event], grade: Grade, deliver
     """
     start: StartEvent | None = None
     commands: list[CommandEvent] = []
-    scripts: dict[str, str] = {}
+    versions: list[Version] = []
     for event in trajectory:
         if isinstance(event, StartEvent):
             start = event
         elif isinstance(event, CommandEvent) and event.route is Route.EXECUTED:
             commands.append(event)
         elif isinstance(event, FileEvent) and event.text is not None:
-            scripts[event.path] = event.text
+            versions.append(Version(event.step, event.path, event.text))
     if start is None:
         raise ValueError(f"{grade.benchmark}/{grade.task}: the trajectory has no start event: its file was cut or edited")
     if not POLICY[grade.outcome].may_mine:
@@ -82,11 +92,29 @@ def trace_of(collection: str, trajectory: Iterable[Event], grade: Grade, deliver
         statement=start.statement,
         deliverable_name=start.deliverable,
         steps=tuple(_steps(commands, rules)),
-        scripts=dict(sorted(scripts.items())),
+        scripts=_last_of(versions),
         deliverable=deliverable[:DELIVERABLE_CHARS],
         grade=grade,
+        versions=tuple(versions),
     )
     return trimmed(trace, limit)
+
+
+def _last_of(versions: Iterable[Version]) -> dict[str, str]:
+    """path -> last text, by path."""
+    return dict(sorted({version.path: version.text for version in versions}.items()))
+
+
+def at_step(trace: Trace, number: int, limit: int) -> Trace:
+    """One step of a trace, with the code files as they were then, within `limit` characters. What was handed in later is left out."""
+    scripts = _last_of(version for version in trace.versions if version.step <= number)
+    steps = tuple(step for step in trace.steps if step.number == number)
+    return trimmed(trace._replace(steps=steps, scripts=scripts, deliverable=""), limit)
+
+
+def at_end(trace: Trace, limit: int) -> Trace:
+    """What a rollout left: final programs, what was handed in, the verdict; no steps. Within `limit` characters."""
+    return trimmed(trace._replace(steps=()), limit)
 
 
 def _steps(commands: list[CommandEvent], rules: Rules) -> Iterable[Step]:
@@ -99,7 +127,7 @@ def _steps(commands: list[CommandEvent], rules: Rules) -> Iterable[Step]:
         if failed[position]:
             remark += "; failed, a later run succeeded" if later_success else "; failed, no later run succeeded"
         error = runs[position] and error_step(command, rules)
-        yield Step(command.step, command.text, output_of(command), remark, error)
+        yield Step(command.step, command.text, output_of(command), remark, error, failed[position])
 
 
 def _ending(command: CommandEvent) -> str:

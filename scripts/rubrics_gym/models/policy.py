@@ -41,6 +41,6 @@ POLICY: dict[str, FailurePolicy] = {
 }
 
 
-def backoff_s(failures: int, draw: float) -> float:
-    """Seconds to wait after so many failures in a row: 2, 4, 8 … up to LONGEST_WAIT_S, of which `draw` (0 to 1) takes up to half away."""
-    return float(min(2.0**failures, LONGEST_WAIT_S) * (1 - draw / 2))
+def backoff_s(failures: int, draw: float, longest_s: float = LONGEST_WAIT_S) -> float:
+    """Seconds to wait after so many failures in a row: 2, 4, 8 … up to `longest_s`, of which `draw` (0 to 1) takes up to half away."""
+    return float(min(2.0**failures, longest_s) * (1 - draw / 2))

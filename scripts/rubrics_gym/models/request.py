@@ -49,6 +49,10 @@ class Request(Record):
     max_tokens: int = 4096
     seed: int = 0
 
+    def body(self) -> dict[str, Any]:
+        """Plain JSON of everything that is sent. What is not set is left out, so that an option that is added later changes no older key."""
+        return {name: value for name, value in self.model_dump(mode="json").items() if value is not None}
+
 
 class Usage(Record):
     input_tokens: int = 0
@@ -84,6 +88,7 @@ class ProviderError(Exception):
             raise ValueError(f"{kind!r} is no kind of failure; expected one of {', '.join(POLICY)}")
         super().__init__(f"{kind}: {message}")
         self.kind = kind
+        self.message = message
         self.retry_after_s = retry_after_s
 
 

@@ -9,9 +9,8 @@ from typing import Any
 import anthropic
 import httpx2
 
-from rubrics_gym.models.keys import key_of
+from rubrics_gym.models.keys import NO_KEY
 from rubrics_gym.models.request import Message, ProviderError, Request, Response, ToolCall, Usage
-from rubrics_gym.settings.study import ProviderName
 
 CONNECT_S = 10.0
 READ_S = 600.0  # longest silence; without streaming a long answer is silent until it is whole
@@ -33,18 +32,18 @@ _KINDS_OF_STATUS = {
 
 
 class Anthropic:
-    """Answers requests with a Claude model. The key (None: from the environment) is used for sending and appears in no error, record or representation."""
+    """Answers requests with a Claude model. The key (None: the server needs none) is used for sending and appears in no error, record or representation."""
 
     def __init__(
         self,
-        api_key: str | None = None,
+        api_key: str | None,
         *,
         base_url: str | None = None,
         connect_s: float = CONNECT_S,
         read_s: float = READ_S,
         deadline_s: float = DEADLINE_S,
     ):
-        self._key = api_key or key_of(ProviderName.ANTHROPIC)
+        self._key = api_key or NO_KEY
         self._read_s = min(read_s, deadline_s)
         self._deadline_s = deadline_s
         timeout = httpx2.Timeout(self._read_s, connect=connect_s)

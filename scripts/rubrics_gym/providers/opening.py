@@ -1,4 +1,4 @@
-"""Open the provider of one role. Modules are imported by name, so that a job loads (and its fingerprint covers) only what it uses."""
+"""Open the client and the provider of one role. Modules are imported by name, so that a job loads (and its fingerprint covers) only what it uses."""
 
 from __future__ import annotations
 
@@ -8,31 +8,86 @@ from importlib import import_module
 from typing import Any
 
 from rubrics_gym.models.client import Client
+from rubrics_gym.models.keys import key_of
+from rubrics_gym.models.live import Allowance, LiveClient
 from rubrics_gym.models.prices import load_prices
 from rubrics_gym.models.request import Provider
+from rubrics_gym.settings.asking import Asking, read_asking
 from rubrics_gym.settings.places import store_folder
-from rubrics_gym.settings.study import ModelSettings, ProviderName
-from rubrics_gym.store.requests import Ledger
+from rubrics_gym.settings.study import Budget, Mode, ModelSettings, ProviderName, Requests
+from rubrics_gym.store.requests import Ledger, Records
+from rubrics_gym.store.storage import PATIENCE_S
+
+_LIVE = {ProviderName.ANTHROPIC: "Anthropic", ProviderName.OPENAI: "OpenAI"}
 
 
-def open_provider(model: ModelSettings, role: str, simulation: Any, **given: Any) -> Provider:
-    """The provider that answers for a role.
+def open_provider(model: ModelSettings, role: str, simulation: Any, requests: Requests, **given: Any) -> Provider:
+    """The provider that answers for a role. MissingKey when it needs a key that the environment lacks.
 
     `simulation` is the role's block of simulation settings (None for a live model). `given` is what a simulated model of the role
     works with: `plan` for the agent (where it confesses what it planted), `encode` for the judge.
     """
-    if model.provider is ProviderName.ANTHROPIC:
-        provider: Provider = import_module("rubrics_gym.providers.anthropic").Anthropic()
-        return provider
-    simulated: Provider = getattr(import_module(f"rubrics_gym.providers.simulated.{role}"), role.capitalize())(simulation, **given)
-    return simulated
+    if model.provider is ProviderName.SIMULATED:
+        simulated: Provider = getattr(import_module(f"rubrics_gym.providers.simulated.{role}"), role.capitalize())(simulation, **given)
+        return simulated
+    endpoint = requests.endpoints.get(role)  # type: ignore[call-overload]
+    limits = {"connect_s": requests.connect_s, "read_s": requests.read_s, "deadline_s": requests.deadline_s}
+    live = getattr(import_module(f"rubrics_gym.providers.{model.provider.value}"), _LIVE[model.provider])
+    provider: Provider = live(key_of(model.provider, endpoint), base_url=endpoint.url if endpoint else None, **limits)
+    return provider
 
 
 @contextmanager
 def open_client(
-    model: ModelSettings, role: str, simulation: Any, unit: str, account: str, prices: str, allowance_usd: float, **given: Any
+    model: ModelSettings,
+    role: str,
+    simulation: Any,
+    unit: str,
+    account: str,
+    prices: str,
+    asking: str,
+    allowance_usd: float | None = None,
+    patience_s: float = PATIENCE_S,
+    **given: Any,
 ) -> Iterator[Client]:
-    """A client for one role that writes the ledger of one unit. `account` is the key of the work: the allowance bounds what that may cost.
-    `prices` is the path of the price table."""
-    with Ledger(store_folder(), unit, account) as ledger:
-        yield Client(open_provider(model, role, simulation, **given), ledger, load_prices(prices), round(allowance_usd * 1_000_000))
+    """A client for one role that asks on behalf of one unit.
+
+    `account` is the key of the work, whose cost `allowance_usd` bounds (None: budget.job_usd). `prices` is the path of the price table,
+    `asking` the rule's resource of that name. In mode replay the client only reads records: no ledger, provider or price is opened.
+    Another process that asks for the same unit is waited for, `patience_s` seconds at most.
+    """
+    how = read_asking(asking)
+    others = [Records(store_folder(), other) for other in units_to_reuse(unit, how.requests)]
+    if how.requests.mode is Mode.REPLAY:
+        yield Client(Records(store_folder(), unit, account, how.study), others)
+        return
+    with Ledger(store_folder(), unit, account, how.study, anew=how.requests.mode is Mode.LIVE, patience_s=patience_s) as ledger:
+        yield LiveClient(
+            lambda: open_provider(model, role, simulation, how.requests, **given),
+            ledger,
+            load_prices(prices),
+            allowance_of(how, allowance_usd),
+            others=others,
+            longest_wait_s=how.requests.longest_wait_s,
+        )
+
+
+def allowance_of(asking: Asking, unit_usd: float | None = None) -> Allowance:
+    """What a unit may spend, and its study with it."""
+    budget: Budget = asking.budget
+    return Allowance(
+        microdollars=round((budget.job_usd if unit_usd is None else unit_usd) * 1_000_000),
+        requests=budget.job_requests,
+        study_microdollars=None if budget.study_usd is None else round(budget.study_usd * 1_000_000),
+        study_requests=budget.study_requests,
+        deadline=budget.deadline,
+    )
+
+
+def units_to_reuse(unit: str, requests: Requests) -> list[str]:
+    """Units whose stored answers are served to a unit: its name with the first segments replaced as `reuse_from` says. None in mode live."""
+    if requests.mode is Mode.LIVE:
+        return []
+    return [
+        f"{source}{unit.removeprefix(to)}" for to, source in sorted(requests.reuse_from.items()) if unit == to or unit.startswith(f"{to}/")
+    ]

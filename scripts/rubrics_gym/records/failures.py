@@ -26,6 +26,23 @@ class FailureEvent(Record):
     evidence: str  # the text (or recorder fact) that decided the type
 
 
+class ObservedCommand(Record):
+    """A command that really ran, code or install, as the predicates see it: the denominator of every rate of failures."""
+
+    unit: str
+    benchmark: str
+    task: str
+    step: int
+    index: int
+    kind: str  # code_run or install
+    failed: bool  # by `failed_command`
+    error_step: bool  # by the published rule for weights
+    masked: (
+        bool  # exit code 0 behind a pipe or a condition that may hide a failure, with an error text in its output: not counted as failed
+    )
+    failure_type: str | None = None  # of a failed one
+
+
 class Categorized(Record):
     """A classifier's answer for one event or rubric: exactly one of the taxonomy's categories, or an abstention (None)."""
 

@@ -93,6 +93,11 @@ def read_records(path: str | Path, kind: type[R]) -> list[R]:
     return records
 
 
+def attempt_files(paths: Iterable[str], name: str) -> list[str]:
+    """One file per attempt. A path that is a folder stands for the file `name` of every attempt in it, however deep, in sorted order."""
+    return [str(file) for path in paths for file in (sorted(Path(path).rglob(name)) if Path(path).is_dir() else [Path(path)])]
+
+
 def append_json_line(path: str | Path, record: Record | dict[str, Any]) -> None:
     """Append one canonical JSON line and wait until it is on disk."""
     with open(path, "a", encoding="utf-8") as lines:

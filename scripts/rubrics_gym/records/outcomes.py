@@ -16,6 +16,7 @@ class Outcome(StrEnum):
     NO_SUBMISSION = "no_submission"
     LIMIT_REACHED = "limit_reached"
     AGENT_OUT_OF_MEMORY = "agent_out_of_memory"
+    UNGRADED = "ungraded"  # an imported attempt whose log says nothing about its result
     # infrastructure: never the agent's failure, never zero
     LOST_FINAL = "lost_final"
     SANDBOX_DIED = "sandbox_died"
@@ -42,6 +43,7 @@ POLICY: dict[Outcome, OutcomePolicy] = {
     Outcome.NO_SUBMISSION: OutcomePolicy(scored=False, agents_doing=True, may_retry=False, may_mine=True),
     Outcome.LIMIT_REACHED: OutcomePolicy(scored=False, agents_doing=True, may_retry=False, may_mine=True),
     Outcome.AGENT_OUT_OF_MEMORY: OutcomePolicy(scored=False, agents_doing=True, may_retry=False, may_mine=True),
+    Outcome.UNGRADED: OutcomePolicy(scored=False, agents_doing=False, may_retry=False, may_mine=True),
     Outcome.LOST_FINAL: OutcomePolicy(scored=False, agents_doing=False, may_retry=True, may_mine=False),
     Outcome.SANDBOX_DIED: OutcomePolicy(scored=False, agents_doing=False, may_retry=True, may_mine=False),
     Outcome.NODE_LOST: OutcomePolicy(scored=False, agents_doing=False, may_retry=True, may_mine=False),

@@ -56,7 +56,7 @@ class Rubric(Record):
     def bin(self) -> str | None:
         """The bin of a split distribution: the category, or `Runtime: <type>`."""
         if self.category == "runtime":
-            return f"runtime:{self.runtime_type}"
+            return f"runtime:{self.runtime_type or 'other'}"
         return self.category
 
     @property
@@ -77,6 +77,39 @@ class BudgetLine(Record):
     kept: int
 
 
+class SupplyLine(Record):
+    """How large a matched library one bin of a target would allow by itself."""
+
+    bin: str
+    share: float  # of the whole target
+    available: int
+    allows: float | None  # available / share, on the bins that have rubrics; None for a bin that has none and is left out
+    kept_out: int  # rubrics of the bin that the match leaves out
+
+
+class QuotaLine(Record):
+    """What a quota miner planned and wrote for one bin."""
+
+    bin: str
+    share: float
+    planned: int
+    failures: int  # that there are to write about
+    asked: int  # requests
+    candidates: int
+    written: int
+    stopped: str  # filled; covered: a batch of failures gave nothing new; no_failures
+
+
+class OrderSpread(Record):
+    """How much of a matched library is owed to the order in which rubrics were taken, over seeded shuffles."""
+
+    shuffles: int
+    always: int  # rubrics that every order keeps
+    shared: float  # mean share of a shuffled match that is in this one
+    tasks: tuple[int, int]  # fewest and most tasks behind a match
+    weight: tuple[int, int]  # smallest and largest sum of weights
+
+
 class LibraryManifest(Record):
     """How a library was made, and how near it came to its target."""
 
@@ -89,6 +122,9 @@ class LibraryManifest(Record):
     unclassified: int = 0
     target: str | None = None  # distribution id
     budget: tuple[BudgetLine, ...] = ()
+    supply: tuple[SupplyLine, ...] = ()
+    quota: tuple[QuotaLine, ...] = ()
+    order_spread: OrderSpread | None = None
     total: int | None = None
     binding_bin: str | None = None
     dropped_mass: float | None = None  # share of the target whose bins have no rubric

@@ -31,6 +31,14 @@ DELIVERABLE = {
 }
 
 
+class HoldoutVariant(StrEnum):
+    """Which rules of the hold-out filter count."""
+
+    PUBLISHED = "published"  # words alone, as the published counts were made
+    STRICT = "strict"  # the published rule, and the real overlaps that words miss
+    EXACT = "exact"  # ids and aliases alone: tasks that merely share a word with a held-out one stay
+
+
 class Metric(Record):
     """A scikit-learn metric (or a named rule of ours) and its direction."""
 

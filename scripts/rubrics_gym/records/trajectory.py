@@ -40,7 +40,7 @@ class StartEvent(Record):
     task: str
     statement: str  # the task as the agent got it
     deliverable: str
-    seed: int
+    seed: int | None  # None: not on record (an imported log)
     model: str
     arm: str
     limits: dict[str, Any]
@@ -67,7 +67,8 @@ class MessageEvent(Record):
     tool_calls: tuple[ToolCallRecord, ...] = ()
     request_key: str | None = None
     usage: dict[str, int] = Field(default_factory=dict)
-    cost_microdollars: int = 0
+    cost_microdollars: int = 0  # when it was paid for
+    served: Literal["live", "store"] = "live"  # store: it was paid for earlier, and is charged once
 
 
 class CommandEvent(Record):
@@ -178,9 +179,9 @@ class EndEvent(Record):
     steps: int
     commands: int
     requests: int
-    cost_microdollars: int
-    wall_s: float
-    working_s: float  # time inside commands
+    cost_microdollars: int | None  # None, here and below: not on record (an imported log)
+    wall_s: float | None
+    working_s: float | None  # time inside commands
 
 
 Event = Annotated[

@@ -66,3 +66,5 @@ class Verdict(Record):
     cost_microdollars: int = 0
     query_truncated: bool = False  # statement or code was longer than the encoder reads
     slots: dict[str, int] = Field(default_factory=dict)  # category -> rubrics retrieved
+    quotas: dict[str, float] = Field(default_factory=dict)  # group -> slots that it was due, before they became whole
+    handed_on: int = 0  # slots that went elsewhere because a group had too few rubrics near enough

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rubrics_gym.report.writing import Row
 from rubrics_gym.store.attempts import AttemptRow, AttemptState
-from rubrics_gym.store.requests import LedgerLine, State, accounts, read_ledger
+from rubrics_gym.store.ledger import LedgerLine, State, accounts, read_ledger
 
 STAGES = {
     "rollouts": "collect",
@@ -30,10 +30,24 @@ def last_lines(path: str | Path) -> list[LedgerLine]:
     return list(latest.values())
 
 
+def each_once(lines: Iterable[LedgerLine]) -> list[LedgerLine]:
+    """The last state of every record. Two libraries that share a miner's answers both hold a copy of its ledger, at different times."""
+    latest: dict[str, LedgerLine] = {}
+    for line in lines:
+        known = latest.get(line.record)
+        if known is None or _age(line) > _age(known):
+            latest[line.record] = line
+    return list(latest.values())
+
+
+def _age(line: LedgerLine) -> tuple[str, bool]:
+    return line.at, line.state not in (State.RESERVED, State.SENT)
+
+
 def request_rows(lines: Iterable[LedgerLine], study: str, simulated: bool) -> list[Row]:
     """One row per stage, role and model, sorted, then their total. Table `requests`.
 
-    `lines` holds the last line of every record (`last_lines`, or `store.requests.read_requests`). ValueError when reserved requests do not
+    `lines` holds the last line of every record (`last_lines`, or `store.ledger.read_requests`). ValueError when reserved requests do not
     add up: one is then still open, and the table would be of an unfinished run.
     """
     groups: dict[tuple[str, str, str], list[LedgerLine]] = {}

@@ -70,7 +70,7 @@ def _rubric_row(series: str, manifest: LibraryManifest, rubrics: Sequence[Rubric
         "share_low": None,
         "share_high": None,
         "n": len(rubrics),
-        "clusters": _supporting_tasks(rubrics),
+        "clusters": supporting_tasks(rubrics),
         "interval_kind": FULL_COUNT,
         "note": "" if rubrics else "the library is empty",
         "distribution": f"library:{manifest.library}",
@@ -78,15 +78,16 @@ def _rubric_row(series: str, manifest: LibraryManifest, rubrics: Sequence[Rubric
     }
 
 
-def library_rows(libraries: Mapping[str, tuple[LibraryManifest, Sequence[Rubric]]]) -> list[Row]:
-    """One row per library, in the order given. Table `libraries`."""
+def library_rows(libraries: Mapping[str, tuple[LibraryManifest, Sequence[Rubric]]], verified: Mapping[str, int] | None = None) -> list[Row]:
+    """One row per library, in the order given. Table `libraries`. `verified`: matched library -> checks of its match that hold."""
+    verified = verified or {}
     rows = []
     for name, (manifest, rubrics) in libraries.items():
         kinds = Counter(rubric.kind for rubric in rubrics)
         rows.append(
             {
                 "library": name,
-                "recipe": str(manifest.recipe.get("recipe", "")),
+                "recipe": _recipe(manifest),
                 "candidates": manifest.candidates,
                 "rubrics": len(rubrics),
                 **{kind.value: kinds[kind] for kind in RubricKind},
@@ -97,8 +98,9 @@ def library_rows(libraries: Mapping[str, tuple[LibraryManifest, Sequence[Rubric]
                 "dropped_mass": manifest.dropped_mass,
                 "unclassified": sum(rubric.bin is None for rubric in rubrics),
                 "contaminated": manifest.contaminated,
+                "verified": verified.get(name),
                 "n": len(rubrics),
-                "clusters": _supporting_tasks(rubrics),
+                "clusters": supporting_tasks(rubrics),
                 "interval_kind": FULL_COUNT,
                 "distribution": manifest.target,
                 "simulated": manifest.simulated,
@@ -107,5 +109,12 @@ def library_rows(libraries: Mapping[str, tuple[LibraryManifest, Sequence[Rubric]
     return rows
 
 
-def _supporting_tasks(rubrics: Sequence[Rubric]) -> int:
+def _recipe(manifest: LibraryManifest) -> str:
+    """The recipe, and of a mined library its miner."""
+    recipe = str(manifest.recipe.get("recipe", ""))
+    return f"{recipe}: {manifest.recipe['miner']}" if "miner" in manifest.recipe else recipe
+
+
+def supporting_tasks(rubrics: Sequence[Rubric]) -> int:
+    """Tasks behind some rubrics."""
     return len({(support.benchmark, support.task) for rubric in rubrics for support in rubric.support})

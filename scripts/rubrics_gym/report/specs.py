@@ -80,11 +80,20 @@ POOL = TableSpec(
         Column("title", "Title"),
         Column("kind", "Kind"),
         Column("role", "Role", help="What the task may be used for; a task has one role in a study."),
-        Column("status", "Status", help="kept or removed"),
-        Column("reason", "Reason"),
-        Column("source", "Data", help="Package and table that the task is made from."),
+        Column("status", "Status", help="In the pool, or the first reason that keeps it out."),
+        hidden("holdout"),
+        Column("rule", "Hold-out rule", Unit.CODE, "Which rule of the hold-out filter removes it."),
+        Column("match", "Hits", Unit.CODE, "The name, alias or word that it shares with a held-out task."),
+        Column("held_out_task", "Held-out task", Unit.CODE),
+        Column("cannot_run", "Cannot run here", help="Why; this is no judgement of the hold-out filter."),
+        hidden("by_hand"),
+        hidden("published"),
+        hidden("strict"),
+        hidden("exact"),
+        Column("source", "Data", help="Where the files come from, and under which licence."),
     ),
-    "A task that is a held-out competition, shares its distinctive words, or shares a table or rows with one, is removed.",
+    "A task that is a held-out task, is an alias of one, shares its distinctive words, or shares a table or rows with one, is removed. "
+    "The page shows the benchmarks of this study; tables/pool.csv has every task of every benchmark.",
 )
 
 FAILURE_MIX = TableSpec(
@@ -126,6 +135,7 @@ LIBRARIES = TableSpec(
         Column("dropped_mass", "Dropped", Unit.SHARE, "Share of the target's failures for which there is no rubric at all."),
         Column("unclassified", "Unclassified", Unit.COUNT),
         Column("contaminated", "Held-out fit", Unit.FLAG, "Fitted to held-out failures: no fair test."),
+        Column("verified", "Checks hold", Unit.COUNT, "Properties of the match that an independent count from the raw records confirmed."),
         Column("n", "n", Unit.COUNT, "Rubrics behind the mix."),
         Column("clusters", "Clusters", Unit.COUNT, "Tasks that support the rubrics."),
         Column("interval_kind", "Interval", Unit.CODE),
@@ -133,6 +143,94 @@ LIBRARIES = TableSpec(
         hidden("simulated", Unit.FLAG),
     ),
     "A difference of distances below the noise floor says nothing.",
+)
+
+CONTAMINATED = Column("contaminated", "Held-out fit", Unit.FLAG, "Fitted to held-out failures: no fair test.")
+
+SUPPLY = TableSpec(
+    "supply",
+    "Supply",
+    "How large each bin of the target would allow a matched library to be, the scarcest first.",
+    (
+        Column("library", "Library", Unit.CODE),
+        Column("bin", "Failure", Unit.CODE),
+        Column("share", "Share of the target", Unit.SHARE),
+        Column("available", "Rubrics", Unit.COUNT, "Of the bin, in the library that is cut."),
+        Column(
+            "allows",
+            "Allows",
+            Unit.NUMBER,
+            "Rubrics / share on the bins that have rubrics: the largest library that this bin alone would allow.",
+        ),
+        Column("kept_out", "Kept out", Unit.COUNT, "Rubrics of the bin for which there is no budget."),
+        Column("binding", "Binding", Unit.FLAG),
+        CONTAMINATED,
+        *_evidence("distribution", note=False),
+    ),
+    "A bin without rubrics allows nothing and is left out of the target; its share is the dropped one. n counts the target's failures.",
+)
+
+LIBRARY_DISTANCES = TableSpec(
+    "library_distances",
+    "Libraries and failure mixes",
+    "Total variation of every library to every failure mix, 0-100.",
+    (
+        Column("library", "Library", Unit.CODE),
+        Column("target", "Failure mix", Unit.CODE),
+        Column("rubrics", "Rubrics", Unit.COUNT),
+        Column("distance", "Distance", Unit.NUMBER, "On split categories: the runtime types are bins of their own."),
+        Column("distance_unsplit", "Unsplit", Unit.NUMBER, "With all runtime types as one bin."),
+        Column("noise_floor", "Noise floor", Unit.NUMBER, "Expected distance of a fresh sample of the mix's size from the mix itself."),
+        Column("runtime_share", "Runtime", Unit.SHARE, "Share of the library's rubrics about programs that die."),
+        CONTAMINATED,
+        *_evidence("distribution", note=False),
+    ),
+    "Libraries are never to be ranked on gaps below the noise floor.",
+)
+
+EXPOSURE_RUNS = TableSpec(
+    "exposure_runs",
+    "What reaches the judge",
+    "Of each library: what was retrieved, said to be applicable, and flagged, and how far each is from the failures of the held-out tasks.",
+    (
+        Column("judge", "Judge", Unit.CODE),
+        Column("library", "Library", Unit.CODE),
+        Column("run", "Run", help="The replay over commands that ran, or a repeat of the arm's episodes."),
+        Column("verdicts", "Verdicts", Unit.COUNT),
+        hidden("library_rubrics", Unit.COUNT),
+        Column("retrieved", "Retrieved", Unit.COUNT),
+        Column("applicable", "Applicable", Unit.COUNT),
+        Column("flagged", "Flagged", Unit.COUNT),
+        Column("distance_library", "Distance of library", Unit.NUMBER),
+        Column("distance_retrieved", "… of retrieved", Unit.NUMBER),
+        Column("distance_applicable", "… of applicable", Unit.NUMBER),
+        Column("distance_flagged", "… of flagged", Unit.NUMBER),
+        Column("runtime_share", "Runtime of retrieved", Unit.SHARE),
+        CONTAMINATED,
+        *_evidence("distribution", note=False),
+    ),
+    "Total variation, 0-100, to the failures of the held-out tasks under execution. n counts retrieved rubrics, once for every verdict.",
+)
+
+EXPOSURE = TableSpec(
+    "exposure",
+    "What reaches the judge, by failure",
+    "For each bin: failures of the held-out tasks, rubrics in the library, and how often they were retrieved, applicable and flagged.",
+    (
+        Column("judge", "Judge", Unit.CODE),
+        Column("library", "Library", Unit.CODE),
+        Column("run", "Run"),
+        Column("bin", "Failure", Unit.CODE),
+        Column("failures", "Failures", Unit.COUNT, "Of the held-out tasks under execution."),
+        Column("failure_share", "Share of failures", Unit.SHARE),
+        Column("in_library", "In the library", Unit.COUNT),
+        Column("in_retrieved", "Retrieved", Unit.COUNT),
+        Column("in_applicable", "Applicable", Unit.COUNT),
+        Column("in_flagged", "Flagged", Unit.COUNT),
+        CONTAMINATED,
+        *_evidence("distribution", note=False),
+    ),
+    "A bin that is in the library and never retrieved is lost there. n counts the held-out failures.",
 )
 
 ARMS = TableSpec(
@@ -338,7 +436,35 @@ TIMES = TableSpec(
     "Real runs leave out installs, inspection and the final run. Times of a shared machine are upper bounds.",
 )
 
+# of a reproduced protocol; it is no table of the study, so the dashboard does not have it
+VERIFICATION = TableSpec(
+    name="verification",
+    title="What was reproduced",
+    caption="Every artefact of a frozen protocol beside what came out now.",
+    columns=(
+        Column("artefact", "Artefact", Unit.CODE),
+        Column("state", "State", help="equal, within tolerance, differs, or missing"),
+        Column("where", "Where it differs"),
+    ),
+)
+
 SPECS: dict[str, TableSpec] = {
     spec.name: spec
-    for spec in (POOL, FAILURE_MIX, LIBRARIES, ARMS, CONTRASTS, PRECISION_RECALL, RECALL_BY_TYPE, TRUTH, REQUESTS, ATTEMPTS, TIMES)
+    for spec in (
+        POOL,
+        FAILURE_MIX,
+        LIBRARIES,
+        SUPPLY,
+        LIBRARY_DISTANCES,
+        EXPOSURE_RUNS,
+        EXPOSURE,
+        ARMS,
+        CONTRASTS,
+        PRECISION_RECALL,
+        RECALL_BY_TYPE,
+        TRUTH,
+        REQUESTS,
+        ATTEMPTS,
+        TIMES,
+    )
 }

@@ -16,7 +16,7 @@ SCRIPTS = Path(__file__).resolve().parents[2]
 PACKAGE = "rubrics_gym"
 
 # How a live provider moves bytes is not part of what was asked.
-TRANSPORTS = frozenset({f"{PACKAGE}.providers.anthropic"})
+TRANSPORTS = frozenset({f"{PACKAGE}.providers.anthropic", f"{PACKAGE}.providers.openai", f"{PACKAGE}.providers.wire"})
 
 _POSITIONS = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
 

@@ -51,7 +51,7 @@ def _type_name(annotation: Any) -> str:
     elif arguments:
         name = " or ".join(_type_name(one) for one in arguments)
     else:
-        name = {"str": "text", "int": "whole number", "float": "number", "bool": "true or false"}.get(
+        name = {"str": "text", "int": "whole number", "float": "number", "bool": "true or false", "AwareDatetime": "time with zone"}.get(
             annotation.__name__, annotation.__name__.lower()
         )
     return f"{name}, or null" if optional else name
@@ -65,7 +65,7 @@ def _models(annotation: Any) -> list[type[BaseModel]]:
 
 def _rows(model: type[BaseModel], prefix: str) -> Iterator[str]:
     for name, field in model.model_fields.items():
-        key = f"{prefix}{name}"
+        key = f"{prefix}{field.alias or name}"
         nested = _models(field.annotation)
         named = get_origin(field.annotation) is dict
         if nested:

@@ -51,7 +51,8 @@ def _remove(output: Path) -> None:
 def job(snakemake: Any, settings: type[S]) -> Iterator[tuple[S, logging.Logger]]:
     """Run the body of a rule script. `settings` is the slice's model; the log goes to the rule's log file.
 
-    On an error the outputs of the job are removed (whoever wrote them), the traceback goes to the log, and one paragraph to stderr.
+    On an error the outputs of the job are removed (whoever wrote them), the traceback goes to the log, and one paragraph to stderr, with the
+    notes of the exception below it.
     """
     die_with_parent()
     logging.raiseExceptions = False  # on a full disk the log cannot be written either; the paragraph on stderr must do
@@ -65,5 +66,6 @@ def job(snakemake: Any, settings: type[S]) -> Iterator[tuple[S, logging.Logger]]
         paragraph = _paragraph(snakemake.rule, wildcards, error)
         with suppress(NameError, OSError):  # without a log to write to, the paragraph on stderr must do
             log.error("%s\n%s", paragraph, traceback.format_exc())
-        print(f"{paragraph} (log: {snakemake.log[0]})", file=sys.stderr)
+        notes = "".join(f"\n{note}" for note in getattr(error, "__notes__", []))
+        print(f"{paragraph} (log: {snakemake.log[0]}){notes}", file=sys.stderr)
         sys.exit(1)

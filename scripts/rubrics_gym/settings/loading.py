@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from rubrics_gym.settings.study import CodeRuns, Matched, Mined, RandomSample, Scrambled, Study
+from rubrics_gym.settings.study import CodeRuns, Collection, ImportedCollection, Matched, Mined, Quota, RandomSample, Scrambled, Study
 
 HELDOUT = "heldout"  # the collection that stands for the execute episodes of the evaluation
 
@@ -33,10 +33,12 @@ def read_file(path: str | Path) -> dict[str, Any]:
 
 
 def resolve_extends(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Put a configuration on top of the file that its `extends` names (a path from the repository's top)."""
-    if not config.get("extends"):
-        return dict(config)
-    return _merge(read_file(config["extends"]), {**config, "extends": None})
+    """Put a configuration on top of the files that its `extends` names (paths from the repository's top), the nearest last."""
+    named = config.get("extends") or ()
+    merged: dict[str, Any] = {}
+    for path in [named] if isinstance(named, str) else named:
+        merged = _merge(merged, read_file(path))
+    return _merge(merged, {**config, "extends": None}) if named else dict(config)
 
 
 def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
@@ -63,10 +65,16 @@ def _known_keys(path: tuple[Any, ...]) -> list[str]:
         if fields is not None and part in fields:
             annotation = fields[part].annotation
         else:  # a name in a mapping, or the tag of a recipe
-            models = [one for one in _models_in(annotation) if part == getattr(one.model_fields.get("recipe"), "default", None)]
+            models = [one for one in _models_in(annotation) if part == _tag_of(one)]
             arguments = get_args(annotation)
             annotation = models[0] if models else arguments[-1] if arguments else annotation
-    return sorted({key for model in _models_in(annotation) for key in model.model_fields})
+    return sorted({field.alias or key for model in _models_in(annotation) for key, field in model.model_fields.items()})
+
+
+def _tag_of(model: type[BaseModel]) -> str | None:
+    """What pydantic puts into an error's place for one of several forms of a block."""
+    forms: dict[type[BaseModel], str] = {Collection: "collected", ImportedCollection: "imported"}
+    return forms.get(model, getattr(model.model_fields.get("recipe"), "default", None))
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:
@@ -77,10 +85,14 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
     return [model for argument in get_args(annotation) for model in _models_in(argument)]
 
 
+# what pydantic puts after the name of a block that has several forms
+_TAGS = {"libraries": ("mine", "quota", "import", "match", "scramble", "sample"), "collections": ("collected", "imported")}
+
+
 def _explain(error: ValidationError, source: str) -> str:
     first = error.errors()[0]
     path = tuple(first["loc"])
-    shown = ".".join(str(part) for part in path if part not in {"mine", "match", "scramble", "sample"})
+    shown = ".".join(str(part) for place, part in enumerate(path) if not (place == 2 and part in _TAGS.get(str(path[0]), ())))
     if first["type"] == "extra_forbidden":
         known = _known_keys(path[:-1])
         near = difflib.get_close_matches(str(path[-1]), known, n=1, cutoff=0.5)
@@ -122,6 +134,10 @@ def check_study(study: Study, source: str) -> None:
             case Mined():
                 for collection in library.collections:
                     _need(collection, study.collections, f"{where}.collections", "collection", source)
+            case Quota():
+                for collection in library.collections:
+                    _need(collection, study.collections, f"{where}.collections", "collection", source)
+                _need(library.target, study.distributions, f"{where}.target", "distribution", source)
             case Matched():
                 _need(library.source, study.libraries, f"{where}.source", "library", source)
                 _need(library.target, study.distributions, f"{where}.target", "distribution", source)
@@ -159,6 +175,12 @@ def execute_arm(study: Study) -> str | None:
     return next((arm for arm in study.evaluation.arms if study.arms[arm].code_runs is CodeRuns.EXECUTE), None)
 
 
+def heldout_mix(study: Study) -> str | None:
+    """The distribution of all held-out failures and nothing else, with their causes where there is one; None where there is none."""
+    own = [name for name, mix in study.distributions.items() if set(mix.collections) == {HELDOUT}]
+    return min(own, key=lambda name: (study.distributions[name].target != "complete", name), default=None)
+
+
 def parents(study: Study, library: str) -> list[str]:
     """Libraries that a library is made from."""
     recipe = study.libraries[library]
@@ -168,6 +190,13 @@ def parents(study: Study, library: str) -> list[str]:
         case RandomSample():
             return [recipe.source, recipe.size_of]
     return []
+
+
+def collections_behind(study: Study, library: str) -> list[str]:
+    """Collections that a library was written from, by itself or through the libraries that it is made from; none for an imported one."""
+    recipe = study.libraries[library]
+    own = set(recipe.collections) if isinstance(recipe, Mined | Quota) else set()
+    return sorted(own.union(*(collections_behind(study, parent) for parent in parents(study, library))))
 
 
 def _refuse_cycle(study: Study, library: str, source: str) -> None:
@@ -184,5 +213,5 @@ def _refuse_cycle(study: Study, library: str, source: str) -> None:
 def contaminated(study: Study, library: str) -> bool:
     """Whether a library was fitted to held-out failures: by its own target, or by that of a library it is made from."""
     recipe = study.libraries[library]
-    own = isinstance(recipe, Matched) and HELDOUT in study.distributions[recipe.target].collections
+    own = isinstance(recipe, Matched | Quota) and HELDOUT in study.distributions[recipe.target].collections
     return own or any(contaminated(study, parent) for parent in parents(study, library))

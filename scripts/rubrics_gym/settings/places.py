@@ -7,14 +7,19 @@ import sys
 from pathlib import Path
 
 
-def store_folder() -> Path:
-    """What was paid for: `store/`, or the folder that RUBRICS_STORE names."""
-    return Path(os.environ.get("RUBRICS_STORE", "store"))
+def store_folder() -> str:
+    """What was paid for: `store/`, or the folder or the address of a bucket that RUBRICS_STORE names."""
+    return os.environ.get("RUBRICS_STORE", "store")
 
 
 def wheel_folder() -> Path:
     """The sandbox's package index: made by set-up beside the environment, or the folder that RUBRICS_WHEELS names."""
     return Path(os.environ.get("RUBRICS_WHEELS", str(Path(sys.prefix) / "wheels")))
+
+
+def source_folder() -> Path:
+    """Cached sources of benchmarks: `sources/`, or the folder that RUBRICS_SOURCES names."""
+    return Path(os.environ.get("RUBRICS_SOURCES", "sources"))
 
 
 def grading_python() -> Path:

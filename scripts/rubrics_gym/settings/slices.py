@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from rubrics_gym.records.tasks import HoldoutVariant
 from rubrics_gym.settings.comparisons import default_pairs, describe, questions
 from rubrics_gym.settings.loading import HELDOUT, contaminated, execute_arm
 from rubrics_gym.settings.study import (
@@ -16,15 +17,20 @@ from rubrics_gym.settings.study import (
     Arm,
     CodeRuns,
     DistributionSettings,
+    Imported,
     JudgeSettings,
     JudgeSimulation,
     Library,
     Limits,
+    LogFormat,
     Matched,
     Merge,
     Mined,
+    MinerName,
     ModelSettings,
+    Protocol,
     ProviderName,
+    Quota,
     RandomSample,
     Sandbox,
     Scrambled,
@@ -42,7 +48,7 @@ class Nothing(Settings):
 
 
 class ListPool(Settings):
-    benchmarks: tuple[str, ...]
+    holdouts: HoldoutVariant
 
 
 class CollectRollout(Settings):
@@ -51,6 +57,11 @@ class CollectRollout(Settings):
     simulation: AgentSimulation | None
     limits: Limits
     sandbox: Sandbox
+
+
+class ImportCollection(Settings):
+    path: str
+    format: LogFormat
 
 
 class RunEpisode(Settings):
@@ -88,9 +99,22 @@ class MineCandidates(Settings):
     seed: int
     model: ModelSettings
     simulation: TextSimulation | None
+    miner: MinerName
     collections: tuple[str, ...]
-    per_rollout: int
+    per_request: int | None
     trace_chars: int
+    weights: tuple[str, ...]
+
+
+class FillQuota(Settings):
+    seed: int
+    model: ModelSettings
+    simulation: TextSimulation | None
+    recipe: Quota
+
+
+class ImportLibrary(Settings):
+    path: str
 
 
 class MergeLibrary(Settings):
@@ -108,14 +132,15 @@ class DeriveLibrary(Settings):
 
 
 class DescribeLibrary(Settings):
-    """The manifest of a mined library."""
+    """Sorting the rubrics of a library that models or people wrote, and its manifest."""
 
     library: str
-    recipe: Mined
+    recipe: Mined | Quota | Imported
     seed: int
     model: ModelSettings
     simulation: TextSimulation | None
     simulated: bool  # whether any role is: the rollouts may be, where the classifier is not
+    contaminated: bool
 
 
 class ReplayJudge(Settings):
@@ -132,6 +157,11 @@ class MeasureJudge(Settings):
     contaminated: tuple[str, ...]
     simulated: bool
     study: str
+
+
+class AuditExposure(Settings):
+    judges: tuple[str, ...]  # those with a library, in the order of the evaluation's arms
+    replayed: bool
 
 
 class BuildTables(Settings):
@@ -166,6 +196,11 @@ class BuildDashboard(Settings):
     arms: dict[str, str]  # arm -> what it does
     questions: tuple[tuple[str, str, str], ...]  # question, first arm, second arm
     libraries: tuple[str, ...]
+    benchmarks: tuple[str, ...]  # that the study uses
+
+
+class VerifyProtocol(Settings):
+    protocol: Protocol
 
 
 def is_simulated(study: Study) -> bool:
@@ -179,15 +214,19 @@ def _simulation(study: Study, role: str) -> Any:
 
 
 def _list_pool(study: Study, w: Wildcards) -> ListPool:
-    named = {collection.tasks.benchmark for collection in study.collections.values()} | {study.evaluation.benchmark}
-    return ListPool(benchmarks=tuple(sorted(named)))
+    return ListPool(holdouts=study.holdouts)
 
 
 def _collect_rollout(study: Study, w: Wildcards) -> CollectRollout:
-    collection = study.collections[w["collection"]]
+    collection = study.collected[w["collection"]]
     return CollectRollout(
         seed=study.seed, agent=study.models.agent, simulation=_simulation(study, "agent"), limits=collection.limits, sandbox=study.sandbox
     )
+
+
+def _import_collection(study: Study, w: Wildcards) -> ImportCollection:
+    imported = study.imported[w["collection"]]
+    return ImportCollection(path=imported.path, format=imported.format)
 
 
 def _run_episode(study: Study, w: Wildcards) -> RunEpisode:
@@ -228,16 +267,36 @@ def _mined(study: Study, w: Wildcards) -> Mined:
     return recipe
 
 
+def _written(study: Study, w: Wildcards) -> Mined | Quota | Imported:
+    recipe = study.libraries[w["library"]]
+    assert isinstance(recipe, Mined | Quota | Imported)
+    return recipe
+
+
 def _mine_candidates(study: Study, w: Wildcards) -> MineCandidates:
     recipe = _mined(study, w)
     return MineCandidates(
         seed=study.seed,
         model=study.models.miner,
         simulation=_simulation(study, "miner"),
+        miner=recipe.miner,
         collections=recipe.collections,
-        per_rollout=recipe.per_rollout,
+        per_request=recipe.per_request,
         trace_chars=recipe.trace_chars,
+        weights=recipe.weights,
     )
+
+
+def _fill_quota(study: Study, w: Wildcards) -> FillQuota:
+    recipe = study.libraries[w["library"]]
+    assert isinstance(recipe, Quota)
+    return FillQuota(seed=study.seed, model=study.models.miner, simulation=_simulation(study, "miner"), recipe=recipe)
+
+
+def _import_library(study: Study, w: Wildcards) -> ImportLibrary:
+    recipe = study.libraries[w["library"]]
+    assert isinstance(recipe, Imported)
+    return ImportLibrary(path=recipe.path)
 
 
 def _merge_library(study: Study, w: Wildcards) -> MergeLibrary:
@@ -247,11 +306,12 @@ def _merge_library(study: Study, w: Wildcards) -> MergeLibrary:
 def _categorize_rubrics(study: Study, w: Wildcards) -> DescribeLibrary:
     return DescribeLibrary(
         library=w["library"],
-        recipe=_mined(study, w),
+        recipe=_written(study, w),
         seed=study.seed,
         model=study.models.classifier,
         simulation=_simulation(study, "classifier"),
         simulated=is_simulated(study),
+        contaminated=contaminated(study, w["library"]),
     )
 
 
@@ -268,6 +328,15 @@ def _derive_library(study: Study, w: Wildcards) -> DeriveLibrary:
 def judges(study: Study) -> dict[str, JudgeSettings]:
     """Judge name -> settings, for every arm of the evaluation that has a judge. A judge is named after its arm."""
     return {arm: judge for arm in study.evaluation.arms if (judge := study.arms[arm].judge) is not None}
+
+
+def library_judges(study: Study) -> dict[str, JudgeSettings]:
+    """The judges that hold a library."""
+    return {name: judge for name, judge in judges(study).items() if judge.library is not None}
+
+
+def _audit_exposure(study: Study, w: Wildcards) -> AuditExposure:
+    return AuditExposure(judges=tuple(library_judges(study)), replayed=execute_arm(study) is not None)
 
 
 def _replay_judge(study: Study, w: Wildcards) -> ReplayJudge:
@@ -322,7 +391,13 @@ def _build_dashboard(study: Study, w: Wildcards) -> BuildDashboard:
         arms={name: describe(study.arms[name]) for name in study.evaluation.arms},
         questions=tuple(questions(study)),
         libraries=tuple(study.libraries),
+        benchmarks=tuple(sorted({collection.tasks.benchmark for collection in study.collected.values()} | {study.evaluation.benchmark})),
     )
+
+
+def _verify_protocol(study: Study, w: Wildcards) -> VerifyProtocol:
+    assert study.protocol is not None
+    return VerifyProtocol(protocol=study.protocol)
 
 
 def _nothing(study: Study, w: Wildcards) -> Nothing:
@@ -332,31 +407,39 @@ def _nothing(study: Study, w: Wildcards) -> Nothing:
 # rule -> how its slice is cut
 SLICES: dict[str, Callable[[Study, Wildcards], Settings]] = {
     "export_encoder": _nothing,
+    "fetch_source": _nothing,
     "prepare_task": _nothing,
     "list_pool": _list_pool,
     "collect_rollout": _collect_rollout,
     "grade_rollout": _nothing,
+    "import_collection": _import_collection,
     "detect_failures": _nothing,
     "categorize_failures": _reader("classifier"),
     "attribute_causes": _reader("reviewer"),
     "failure_distribution": _failure_distribution,
     "mine_candidates": _mine_candidates,
+    "fill_quota": _fill_quota,
+    "import_library": _import_library,
     "merge_library": _merge_library,
     "categorize_rubrics": _categorize_rubrics,
     "match_library": _derive_library,
+    "verify_match": _nothing,
     "scramble_library": _derive_library,
     "sample_library": _derive_library,
     "embed_library": _nothing,
+    "export_library": _nothing,
     "run_episode": _run_episode,
     "run_final": _run_final,
     "grade_episode": _nothing,
     "replay_judge": _replay_judge,
     "measure_judge": _measure_judge,
+    "audit_exposure": _audit_exposure,
     "account_costs": _account_costs,
     "build_truth_table": _build_truth_table,
     "build_tables": _build_tables,
     "draw_figures": _nothing,
     "build_dashboard": _build_dashboard,
+    "verify_protocol": _verify_protocol,
 }
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
 
-from rubrics_gym.records.tasks import Role
+from rubrics_gym.records.tasks import HoldoutVariant, Role
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 Probability = Annotated[float, Field(ge=0, le=1)]
@@ -30,13 +30,15 @@ class Settings(BaseModel):
 class ProviderName(StrEnum):
     SIMULATED = "simulated"
     ANTHROPIC = "anthropic"
+    OPENAI = "openai"
 
 
 class ModelSettings(Settings):
     """Who answers the requests of one role."""
 
     provider: ProviderName = Field(
-        ProviderName.SIMULATED, description="simulated (no key, no network; figures are labelled simulated) or anthropic."
+        ProviderName.SIMULATED,
+        description="simulated (no key, no network; figures are labelled simulated), anthropic, or openai (also every server that speaks its chat completions: requests.endpoints).",
     )
     model: str = Field(description="Name of the model as the provider knows it. A simulated model's name carries its version.")
     max_tokens: Positive = Field(4096, description="Most tokens in one answer.")
@@ -88,6 +90,55 @@ class Budget(Settings):
 
     job_usd: Positive = Field(
         100, description="Most dollars that one job of a reading role may cost, or the judge of one episode; the agent has limits.cost_usd."
+    )
+    job_requests: Positive | None = Field(None, description="Most requests that one unit of work may send; null: no such limit.")
+    study_usd: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="Most dollars that the whole study may cost, requests under way counted at their maximum; null: no such limit."
+    )
+    study_requests: Positive | None = Field(None, description="Most requests that the whole study may send; null: no such limit.")
+    deadline: AwareDatetime | None = Field(
+        None, description="No request of the study is sent after this time, e.g. 2026-12-24T18:00:00Z; null: no deadline."
+    )
+
+
+class Mode(StrEnum):
+    LIVE = "live"
+    REUSE = "reuse"
+    REPLAY = "replay"
+
+
+RoleName = Literal["agent", "judge", "miner", "classifier", "reviewer"]
+
+
+class Endpoint(Settings):
+    """A server that speaks the provider's protocol."""
+
+    url: Annotated[str, Field(pattern=r"^https?://")] = Field(description="Address of the server, e.g. http://127.0.0.1:8000/v1")
+    key: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")] | None = Field(
+        None, description="Environment variable that holds the key of this server; null: it needs none, and no key is sent."
+    )
+
+
+class Requests(Settings):
+    """How models are asked. No rule's parameter: where an answer comes from is no reason to ask again."""
+
+    mode: Mode = Field(
+        Mode.REUSE,
+        description="live: what other studies were answered is asked anew, what this study was answered is served; reuse: every stored answer "
+        "to the same request is served, the rest is live; replay: nothing is ever sent, and a request that is not on record is an error.",
+    )
+    reuse_from: dict[str, str] = Field(
+        default_factory=dict,
+        description="Unit, or first segments of units → those whose stored answers are served to it as well, e.g. {mine/second: mine/first}. Not in mode live.",
+    )
+    endpoints: dict[RoleName, Endpoint] = Field(
+        default_factory=dict, description="Role → server, where it is not the provider's own, e.g. a local vLLM or llama.cpp server."
+    )
+    connect_s: Seconds = Field(10, description="Seconds until a connection must stand.")
+    read_s: Seconds = Field(600, description="Longest silence of a server in seconds; a long answer is silent until it is whole.")
+    deadline_s: Seconds = Field(900, description="Seconds from sending a request to the last byte of its answer.")
+    longest_wait_s: Seconds = Field(
+        60, description="Longest wait in seconds before a request is tried again; a server that asks for more is not tried again."
     )
 
 
@@ -170,6 +221,31 @@ class TaskSelection(Settings):
     benchmark: Name = Field("packaged", description="Name of a benchmark in resources/benchmarks/.")
     role: Role = Field(Role.TRAIN, description="Only tasks of this role.")
     limit: Positive | None = Field(None, description="Only the first so many tasks (in the order of the task table); null takes all.")
+    prepared: tuple[str, ...] = Field(
+        (), description="Tasks that ask for preparation by hand (the task table says which) and were prepared; the others of them stay out."
+    )
+
+
+class LogFormat(StrEnum):
+    AUTO = "auto"
+    ATIF = "atif"
+    INSPECT = "inspect"
+    MINI_SWE_AGENT = "mini_swe_agent"
+    SWE_AGENT = "swe_agent"
+    OPENHANDS = "openhands"
+    AIDE = "aide"
+    SUPER = "super"
+
+
+class ImportedCollection(Settings):
+    """Logs of another system's agent, whose failures are mined like those of rollouts."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, serialize_by_alias=True)
+
+    path: str = Field(alias="import", description="A log, or a folder in which every log is taken; from the repository's top.")
+    format: LogFormat = Field(
+        LogFormat.AUTO, description="The format; auto recognises each file by its content. docs/interchange.md says what each loses."
+    )
 
 
 class Collection(Settings):
@@ -181,34 +257,104 @@ class Collection(Settings):
     sealed: bool = Field(False, description="A sealed collection is never planned again until it is unsealed.")
 
 
+def _is_imported(given: Any) -> str:
+    """Which of the two a block of `collections` is: it says `import`, or it does not."""
+    imported = isinstance(given, ImportedCollection) or (isinstance(given, dict) and "import" in given)
+    return "imported" if imported else "collected"
+
+
+AnyCollection = Annotated[
+    Annotated[Collection, Tag("collected")] | Annotated[ImportedCollection, Tag("imported")], Discriminator(_is_imported)
+]
+
+
 # ---------------------------------------------------------------- libraries
 
 
-class Merge(Settings):
-    """Joining candidates that say the same."""
+class Likeness(StrEnum):
+    EMBEDDING = "embedding"
+    TFIDF = "tfidf"
 
-    threshold: Annotated[float, Field(gt=0, le=1)] = Field(
-        0.82, description="Cosine of title and applies-when from which two rubrics are one."
+
+class Merge(Settings):
+    """Joining candidates that say the same. The sources' ways: drop at 0.90 by embedding, drop at 0.50 by TF-IDF, merge twice at 0.82."""
+
+    threshold: Annotated[float, Field(gt=0, le=1)] = Field(0.82, description="Cosine from which two rubrics are one.")
+    rounds: Positive = Field(2, description="How often groups are formed: each further round compares the groups of the one before.")
+    by: Likeness = Field(
+        Likeness.EMBEDDING,
+        description="embedding: of title and applies-when; tfidf: of the words of the whole rubric, rare words count more.",
     )
-    rounds: Positive = Field(2, description="How often merged groups are compared again.")
+    keep: Literal["sum", "first"] = Field(
+        "sum", description="sum: a group has the weights of all its members; first: it has those of its first, the others are dropped."
+    )
+
+
+class MinerName(StrEnum):
+    WRONG_ANSWER = "wrong_answer"
+    WHOLE_ROLLOUT = "whole_rollout"
+    WEIGHTED = "weighted"
+    CRASHED_COMMAND = "crashed_command"
 
 
 class Mined(Settings):
     """A library mined from collections."""
 
     recipe: Literal["mine"] = "mine"
+    miner: MinerName = Field(
+        MinerName.WEIGHTED,
+        description="wrong_answer: task, last scripts, answer and verdict of each rollout that ended wrong; whole_rollout: everything, kinds tagged; "
+        "weighted: everything, with cited steps and quotes that must hold; crashed_command: each failed command by itself.",
+    )
     collections: tuple[Name, ...] = Field(description="Collections whose rollouts are read.")
-    per_rollout: Positive = Field(6, description="Most rubrics from one rollout.")
+    per_request: Positive | None = Field(
+        None, description="Most rubrics from one request; null takes the miner's own: 6 from a rollout, 1 from a wrong answer or a command."
+    )
     trace_chars: Positive = Field(400_000, description="Characters of a trace that the miner reads.")
+    weights: tuple[Literal["error", "outcome"], ...] = Field(
+        ("error", "outcome"),
+        description="What a weighted rubric's weight adds up: cited steps that were errors, and 1 where it cites the final files of a rollout that ended wrong.",
+    )
     merge: Merge = Field(Merge(), description="How candidates are merged.")
 
 
+class Quota(Settings):
+    """A library written category by category until each has its share of a planned size."""
+
+    recipe: Literal["quota"] = "quota"
+    collections: tuple[Name, ...] = Field(description="Collections whose failures are written about.")
+    target: Name = Field(description="The distribution that gives the shares.")
+    size: Positive = Field(description="Planned number of rubrics; fewer come when a category has nothing new to say.")
+    per_failure: Positive = Field(3, description="Most rubrics from one request about one failure.")
+    batch: Positive = Field(8, description="Failures of a category that are asked about before it is looked whether anything new was said.")
+    threshold: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.82, description="Cosine of title and applies-when from which a candidate says what the category has already."
+    )
+    trace_chars: Positive = Field(40_000, description="Characters of a failure and its programs that the miner reads.")
+
+
+class Imported(Settings):
+    """A library from a file: JSON lines as `export_library` writes them. Rubrics without a category are sorted by the classifier."""
+
+    recipe: Literal["import"] = "import"
+    path: str = Field(description="The file, a path from the repository's top.")
+
+
 class Matched(Settings):
-    """A library cut to a failure mix by a budget per bin, in writing order."""
+    """A library cut to a failure mix by a budget per bin."""
 
     recipe: Literal["match"] = "match"
     source: Name = Field(description="The library that is cut.")
     target: Name = Field(description="The distribution that gives the shares.")
+    total: Literal["floor_then_round", "largest_that_fills"] = Field(
+        "floor_then_round",
+        description="floor_then_round: the whole part of the smallest available/share, budgets rounded after it (reproduces every published size); "
+        "largest_that_fills: the largest total whose rounded budgets can all be filled (the published wording).",
+    )
+    order: Literal["writing", "weight", "shuffled"] = Field(
+        "writing",
+        description="In which order rubrics use up their bin's budget: as written, heaviest first, or shuffled by the study's seed.",
+    )
 
 
 class Scrambled(Settings):
@@ -226,7 +372,7 @@ class RandomSample(Settings):
     size_of: Name = Field(description="The library whose size is taken.")
 
 
-Library = Annotated[Mined | Matched | Scrambled | RandomSample, Field(discriminator="recipe")]
+Library = Annotated[Mined | Quota | Imported | Matched | Scrambled | RandomSample, Field(discriminator="recipe")]
 
 
 class DistributionSettings(Settings):
@@ -250,7 +396,31 @@ class CodeRuns(StrEnum):
 
 class Retrieval(StrEnum):
     SIMILARITY = "similarity"
+    KIND_WEIGHT = "kind_weight"
+    KIND_WEIGHT_SQUARED = "kind_weight_squared"
     CATEGORY_SPLIT = "category_split"
+
+
+class Split(Settings):
+    """How the rubrics of one verdict are divided, and which are too far away."""
+
+    rounding: Literal["largest_remainder", "carried", "randomised"] = Field(
+        "largest_remainder",
+        description="largest_remainder: the same whole slots for every verdict; carried: what a bin was short of is added to its next verdict in the "
+        "episode; randomised: whole slots drawn so that every bin has exactly its share in expectation.",
+    )
+    protected: dict[str, Positive] = Field(default_factory=dict, description="Slots that a bin has before the others are divided.")
+    floors: dict[str, Probability] = Field(default_factory=dict, description="Smallest share of a bin, before slots are divided.")
+    costs: dict[str, Annotated[float, Field(gt=0)]] = Field(
+        default_factory=dict,
+        description="What a failure of a bin costs, by which its share is multiplied; a bin that is not named costs 1.",
+    )
+    similarity_floor: Annotated[float, Field(ge=-1, le=1)] | None = Field(
+        None, description="Rubrics less similar than this are not given; their slots are handed on. null: none is too far."
+    )
+    weight_bonus: Annotated[float, Field(ge=0)] = Field(
+        0.05, description="kind_weight only: how much the heaviest rubric gains in similarity over one without weight."
+    )
 
 
 class Sight(StrEnum):
@@ -264,8 +434,11 @@ class JudgeSettings(Settings):
 
     library: Name | None = Field(None, description="Library that rubrics are retrieved from; null: the task criterion alone.")
     retrieval: Retrieval = Field(
-        Retrieval.CATEGORY_SPLIT, description="similarity: the k most similar; category_split: each bin gets its share of k."
+        Retrieval.CATEGORY_SPLIT,
+        description="similarity: the k most similar; category_split: each bin gets its share of k; kind_weight: each kind by the sum of its weights, "
+        "heavier rubrics a little nearer; kind_weight_squared: rubrics with a weight only, each kind by the sum of squared weights.",
     )
+    split: Split = Field(Split(), description="How the k rubrics are divided.")
     k: Positive = Field(12, description="Rubrics per verdict.")
     sees: tuple[Sight, ...] = Field((Sight.WORLD_STATE, Sight.DATA_PROFILE, Sight.LAST_REAL_RUN), description="What else the judge sees.")
 
@@ -324,6 +497,25 @@ class Statistics(Settings):
     draws: Positive = Field(4000, description="Bootstrap draws and Monte-Carlo sign flips.")
 
 
+class Reproduction(StrEnum):
+    RECOMPUTE = "recompute"
+    REEXECUTE = "reexecute"
+
+
+class Protocol(Settings):
+    """A frozen protocol, written by `make freeze`. With it the run is compared with the frozen one, and has a store of its own."""
+
+    name: Name = Field(description="Its folder in config/protocols/.")
+    by: Reproduction = Field(
+        Reproduction.RECOMPUTE,
+        description="recompute: from the recorded attempts and responses, byte for byte, and nothing is sent; reexecute: everything is asked and run anew (this costs money).",
+    )
+    strict_code: bool = Field(False, description="Refuse to start when the code differs from the frozen code; otherwise it is reported.")
+    tolerance: Annotated[float, Field(ge=0)] = Field(
+        0.05, description="Largest difference, absolute or relative, of a number in a re-executed table."
+    )
+
+
 class Report(Settings):
     """The dashboard."""
 
@@ -333,23 +525,42 @@ class Report(Settings):
 class Study(Settings):
     """A whole study. This is what a configuration file holds."""
 
-    extends: str | None = Field(
-        None, description="Another configuration file that this one starts from; keys given here replace keys given there."
+    extends: str | tuple[str, ...] | None = Field(
+        None, description="Other configuration files that this one starts from, the nearest last; keys given here replace keys given there."
     )
     name: Name = Field("default", description="Name of the study.")
     seed: int = Field(20261129, description="Seed of everything that is drawn at random.")
     models: Models = Field(Models(), description="Role -> model.")
     budget: Budget = Field(Budget(), description="What may be spent.")
+    requests: Requests = Field(Requests(), description="How models are asked.")
     simulation: Simulation = Field(Simulation(), description="The simulated models.")
     sandbox: Sandbox = Field(Sandbox(), description="Where commands run.")
-    collections: dict[Name, Collection] = Field(description="Rollouts to collect.")
+    holdouts: HoldoutVariant = Field(
+        HoldoutVariant.STRICT,
+        description="Hold-out filter: strict; published (words alone, as the published counts were made); exact (ids and aliases, so that namesakes stay).",
+    )
+    accepted_terms: tuple[str, ...] = Field(
+        (), description="Names of terms of benchmarks (resources/benchmarks/) that are accepted, such as non-commercial licences."
+    )
+    collections: dict[Name, AnyCollection] = Field(description="Rollouts to collect, or logs to import.")
     distributions: dict[Name, DistributionSettings] = Field(description="Failure mixes.")
     libraries: dict[Name, Library] = Field(description="Rubric libraries, each a recipe.")
     arms: dict[Name, Arm] = Field(description="Feedback policies.")
     evaluation: Evaluation = Field(description="The held-out comparison.")
     statistics: Statistics = Field(Statistics(), description="Intervals.")
     report: Report = Field(Report(), description="The dashboard.")
+    protocol: Protocol | None = Field(None, description="The frozen protocol that this configuration is; null for an ordinary study.")
     pathvars: dict[str, str] = Field(default_factory=dict, description="Where results lie, e.g. {results: results/protocols/NAME}.")
+
+    @property
+    def collected(self) -> dict[str, Collection]:
+        """The collections whose rollouts are made here."""
+        return {name: one for name, one in self.collections.items() if isinstance(one, Collection)}
+
+    @property
+    def imported(self) -> dict[str, ImportedCollection]:
+        """The collections that are read from other systems' logs."""
+        return {name: one for name, one in self.collections.items() if isinstance(one, ImportedCollection)}
 
     @field_validator("collections", "distributions", "libraries", "arms")
     @classmethod

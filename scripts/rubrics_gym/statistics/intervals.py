@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rubrics_gym.statistics.resampling import resampled_means
+
 NOTHING_OBSERVED = "nothing observed"
 ONE_CLUSTER = "one cluster: its spread is unknown"
 NO_SPREAD = "all clusters equal: their spread is unknown"
@@ -47,7 +49,7 @@ def wilson(successes: int, n: int, confidence: float = 0.95, clusters: int | Non
     if n == 0:
         return Interval(None, None, None, 0, groups, "wilson", confidence, NOTHING_OBSERVED)
     share = successes / n
-    effective = n / (1 + (n / groups - 1) * icc)
+    effective = effective_n(n, groups, icc)
     z = float(ndtri(0.5 + confidence / 2))
     scale = 1 + z**2 / effective
     middle = (share + z**2 / (2 * effective)) / scale
@@ -58,17 +60,42 @@ def wilson(successes: int, n: int, confidence: float = 0.95, clusters: int | Non
     return Interval(share, low, high, n, groups, "wilson", confidence)
 
 
-def clopper_pearson(successes: int, n: int, confidence: float = 0.95) -> Interval:
-    """Exact binomial interval of a proportion of independent observations (Clopper and Pearson 1934)."""
-    from scipy.special import betaincinv
+def clopper_pearson(successes: int, n: int, confidence: float = 0.95, clusters: int | None = None, icc: float = 0.0) -> Interval:
+    """Exact binomial interval of a proportion (Clopper and Pearson 1934).
 
+    With `clusters` and `icc` it is that of the effective number of observations, as for `wilson` (Korn and Graubard 1998); the count
+    of successes then need not be whole.
+    """
     _check_counts(successes, n)
+    groups = n if clusters is None else clusters
     if n == 0:
-        return Interval(None, None, None, 0, 0, "clopper_pearson", confidence, NOTHING_OBSERVED)
-    tail = (1 - confidence) / 2
-    low = float(betaincinv(successes, n - successes + 1, tail)) if successes > 0 else 0.0
-    high = float(betaincinv(successes + 1, n - successes, 1 - tail)) if successes < n else 1.0
-    return Interval(successes / n, low, high, n, n, "clopper_pearson", confidence)
+        return Interval(None, None, None, 0, groups, "clopper_pearson", confidence, NOTHING_OBSERVED)
+    low, high = _clopper_pearson_of_share(successes / n, effective_n(n, groups, icc), confidence)
+    return Interval(successes / n, low, high, n, groups, "clopper_pearson", confidence)
+
+
+def effective_n(n: int, clusters: int, icc: float) -> float:
+    """Independent observations that n correlated ones are worth: n / (1 + (n / clusters - 1) icc), Kish's design effect."""
+    return n / (1 + (n / clusters - 1) * icc)
+
+
+def intra_class_correlation(successes: ArrayLike, totals: ArrayLike) -> float | None:
+    """Intra-class correlation of binary outcomes from counts per cluster, both of shape (clusters,), by analysis of variance, in [0, 1].
+
+    (MSB - MSW) / (MSB + (m0 - 1) MSW) with m0 the adjusted mean size (Donner 1986); negative values are 0. None where nothing
+    identifies it: fewer than two clusters, one observation in each, or no variation at all.
+    """
+    won, tried = _vector(successes), _vector(totals)
+    won, tried = won[tried > 0], tried[tried > 0]
+    n, groups = float(tried.sum()), len(tried)
+    if groups < 2 or n <= groups:
+        return None
+    share, rates = float(won.sum()) / n, won / tried
+    between = float((tried * (rates - share) ** 2).sum()) / (groups - 1)
+    within = float((won * (1 - rates)).sum()) / (n - groups)
+    size = (n - float((tried**2).sum()) / n) / (groups - 1)
+    spread = between + (size - 1) * within
+    return None if spread == 0 else min(1.0, max(0.0, (between - within) / spread))
 
 
 def mean_t(cluster_means: ArrayLike, confidence: float = 0.95, n: int | None = None, kind: str = "cluster_t") -> Interval:
@@ -115,9 +142,8 @@ def cluster_bootstrap(differences: ArrayLike, confidence: float = 0.95, draws: i
     estimate = float(values.mean())
     if len(values) == 1 or np.ptp(values) == 0:
         return Interval(estimate, None, None, count, len(values), kind, confidence, ONE_CLUSTER if len(values) == 1 else NO_SPREAD)
-    picks = np.random.default_rng(seed).integers(len(values), size=(draws, len(values)))
     tail = (1 - confidence) / 2
-    low, high = np.quantile(values[picks].mean(axis=1), [tail, 1 - tail])
+    low, high = np.quantile(resampled_means(values[:, None], draws, seed), [tail, 1 - tail])
     return Interval(estimate, float(low), float(high), count, len(values), kind, confidence)
 
 

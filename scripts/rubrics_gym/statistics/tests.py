@@ -71,3 +71,72 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
         running = max(running, min(1.0, (len(tested) - rank) * p))
         adjusted[index] = running
     return adjusted
+
+
+def paired_t_test(differences: ArrayLike, shift: float = 0.0) -> TestResult:
+    """Student's t test that the mean of paired differences, shape (clusters,), is `shift`; two-sided, clusters - 1 degrees of freedom."""
+    from scipy.special import stdtr
+
+    statistic, groups = _t_statistic(differences, shift)
+    if statistic is None:
+        return TestResult(None, groups, "paired_t_test")
+    return TestResult(2 * float(stdtr(groups - 1, -abs(statistic))), groups, "paired_t_test")
+
+
+@dataclass(frozen=True, slots=True)
+class NonInferiority:
+    """Whether the first arm is worse than the second by less than `margin` (in the unit of the differences, positive).
+
+    `p` is of the one-sided test of "worse by the margin or more"; `shown` when p <= (1 - confidence) / 2, which is when the lower end of
+    the two-sided interval lies above -margin. None: the data do not identify it. Not shown is not the same as inferior.
+    """
+
+    margin: float
+    p: float | None
+    shown: bool | None
+    clusters: int
+
+
+def non_inferiority(differences: ArrayLike, margin: float, confidence: float = 0.95) -> NonInferiority:
+    """One-sided t test of the mean of paired differences, shape (clusters,), against -margin. The margin is fixed before the data are seen."""
+    from scipy.special import stdtr
+
+    if margin <= 0:
+        raise ValueError(f"a non-inferiority margin is a positive difference, got {margin}")
+    statistic, groups = _t_statistic(differences, -margin)
+    if statistic is None:
+        return NonInferiority(margin, None, None, groups)
+    p = float(stdtr(groups - 1, -statistic))
+    return NonInferiority(margin, p, p <= (1 - confidence) / 2, groups)
+
+
+def _t_statistic(differences: ArrayLike, shift: float) -> tuple[float | None, int]:
+    values = np.asarray(differences, dtype=float)
+    if len(values) < 2 or np.ptp(values) == 0:
+        return None, len(values)
+    return float((values.mean() - shift) / (values.std(ddof=1) / np.sqrt(len(values)))), len(values)
+
+
+def fixed_sequence(p_values: Sequence[float | None]) -> list[float | None]:
+    """p values of hypotheses tested in a declared order, each only if all before it were rejected: the running maximum.
+
+    Keeps the family's error without a correction, because the order is fixed beforehand (Maurer, Hothorn and Lehmacher 1995).
+    A None ends the sequence: what follows it is not tested.
+    """
+    adjusted: list[float | None] = []
+    running: float | None = 0.0
+    for p in p_values:
+        running = None if running is None or p is None else max(running, p)
+        adjusted.append(running)
+    return adjusted
+
+
+def benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
+    """Adjusted p values that control the false discovery rate (Benjamini and Hochberg 1995), in the order given; None is no test."""
+    tested = sorted(((p, index) for index, p in enumerate(p_values) if p is not None), reverse=True)
+    adjusted: list[float | None] = [None] * len(p_values)
+    running = 1.0
+    for place, (p, index) in enumerate(tested):
+        running = min(running, p * len(tested) / (len(tested) - place))
+        adjusted[index] = running
+    return adjusted

@@ -27,7 +27,7 @@ from pydantic import ValidationError
 from rubrics_gym.records.base import Record, canonical_json
 from rubrics_gym.records.files import DamagedFile, read_json
 from rubrics_gym.store.durable import make_folder, now, sync_folder, unit_folder, write_whole
-from rubrics_gym.store.leases import Lease, holder
+from rubrics_gym.store.leases import FileLease, holder
 from rubrics_gym.store.requests import Ledger
 
 R = TypeVar("R", bound=Record)
@@ -49,6 +49,7 @@ class Begun(Record):
     at: str  # ISO 8601, UTC
     pid: int
     host: str
+    study: str = ""  # on whose behalf
 
 
 class Completion(Record):
@@ -79,7 +80,7 @@ class AttemptRow(Record):
 class Attempt:
     """One attempt and its folder. The one that `begin` gives holds the unit's lease until `release` (or the end of a `with` block)."""
 
-    def __init__(self, folder: Path, begun: Begun, lease: Lease | None = None):
+    def __init__(self, folder: Path, begun: Begun, lease: FileLease | None = None):
         self.folder = folder
         self.begun = begun
         self._lease = lease
@@ -119,20 +120,24 @@ class Attempt:
 
 
 class AttemptStore:
-    """The attempts of a store."""
+    """The attempts of a store, for one study. `anew`: attempts that other studies made are not served to it."""
 
-    def __init__(self, root: str | Path):
+    def __init__(self, root: str | Path, study: str = "", *, anew: bool = False):
+        self._study = study
+        self._anew = anew
         self._store = Path(root)
         self._root = self._store / "attempts"
 
     def begin(self, unit: str, key: str, code: str = "") -> Attempt:
         """Put a new attempt on record and take the unit's lease. LeaseHeld when another process works on the unit."""
-        lease = Lease(self._lease_path(unit), f"an attempt at {unit}")
+        lease = FileLease(self._lease_path(unit), f"an attempt at {unit}")
         try:
             parent = unit_folder(self._root, unit) / key[:16]
             make_folder(parent)
             number = 1 + max((int(folder.name) for folder in parent.iterdir()), default=0)
-            begun = Begun(unit=unit, key=key, attempt=number, code=code, at=now(), pid=os.getpid(), host=socket.gethostname())
+            begun = Begun(
+                unit=unit, key=key, attempt=number, code=code, at=now(), pid=os.getpid(), host=socket.gethostname(), study=self._study
+            )
             lease.describe(_name(begun))
             folder = parent / f"{number:03d}"
             write_whole(folder / BEGUN, canonical_json(begun) + "\n")
@@ -143,7 +148,11 @@ class AttemptStore:
 
     def find_complete(self, unit: str, key: str) -> Attempt | None:
         """The newest complete attempt of a unit and key, its files checked. DamagedFile names a file that is not what the attempt left."""
-        complete = [attempt for attempt in self._of_key(unit, key) if _state(attempt.folder, None) is AttemptState.COMPLETE]
+        complete = [
+            attempt
+            for attempt in self._of_key(unit, key)
+            if _state(attempt.folder, None) is AttemptState.COMPLETE and (not self._anew or attempt.begun.study == self._study)
+        ]
         if not complete:
             return None
         _check(complete[-1])
@@ -162,7 +171,7 @@ class AttemptStore:
         asked = (unit_folder(self._store / "requests", unit) / "ledger.jsonl").exists()
         if not asked and not self.of_unit(unit):
             raise UnknownUnit(unit)
-        lease = Lease(self._lease_path(unit), f"asking {unit} anew")
+        lease = FileLease(self._lease_path(unit), f"asking {unit} anew")
         try:
             if asked:
                 with Ledger(self._store, unit) as ledger:

@@ -1,8 +1,4 @@
-"""Writing that survives a crash of the process or of the machine: every function returns only when the bytes are on disk.
-
-This module is all that the store knows of a file system. A store in a bucket needs the same four operations (make a folder, write a whole
-file, append lines, list) over fsspec, where an append is a new object per line and a folder is only a prefix.
-"""
+"""Writing that survives a crash of the process or of the machine: every function returns only when the bytes are on disk."""
 
 from __future__ import annotations
 
@@ -16,13 +12,18 @@ from rubrics_gym.records.files import whole_file
 _SEGMENT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
-def unit_folder(root: str | Path, unit: str) -> Path:
-    """The folder of a unit (segments joined by /) under `root`. ValueError when the unit could name a place outside it."""
+def unit_name(unit: str) -> str:
+    """The unit (segments joined by /) itself. ValueError when it could name a place outside the store."""
     if not all(_SEGMENT.fullmatch(segment) for segment in unit.split("/")):
         raise ValueError(
             f"unit {unit!r}: expected segments of letters, digits and _ . - joined by /, e.g. rollouts/pool/packaged/fair-affairs-rating/0"
         )
-    return Path(root, *unit.split("/"))
+    return unit
+
+
+def unit_folder(root: str | Path, unit: str) -> Path:
+    """The folder of a unit under `root`. ValueError when the unit could name a place outside it."""
+    return Path(root, *unit_name(unit).split("/"))
 
 
 def now() -> str:

@@ -11,22 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from rubrics_gym.store.durable import make_folder, now
-
-# A reader that looks who holds a lease locks it for an instant, and a killed process takes a moment to vanish: wait this long before refusing.
-PATIENCE_S = 0.5
+from rubrics_gym.store.storage import PATIENCE_S, LeaseHeld
 
 
-class LeaseHeld(RuntimeError):
-    """Another process holds the lease; the message names it."""
+class FileLease:
+    """An exclusive lock on a file, held until `release` or the end of the process. `what` says what the holder does.
 
+    LeaseHeld when another process still holds it after `patience_s` seconds.
+    """
 
-class Lease:
-    """An exclusive lock on a file, held until `release` or the end of the process. `what` says what the holder does."""
-
-    def __init__(self, path: Path, what: str):
+    def __init__(self, path: Path, what: str, patience_s: float = PATIENCE_S):
         make_folder(path.parent)
         self._handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + patience_s
         while not _lock(self._handle, fcntl.LOCK_EX):
             if time.monotonic() > deadline:
                 held_by = _read(self._handle)

@@ -1,101 +1,188 @@
-"""The ledger of model requests: what was asked, what came back, what it cost. Append-only, durable, one writer per unit.
+"""The requests of one unit: what is stored is read by anyone, written by the one process that holds the unit's lease.
 
-Layout under the store's root::
+Layout of the store::
 
-    requests/{unit}/ledger.jsonl    one line per change of state
-    responses/ab/{key}.json         request and response, addressed by the key of the request
+    requests/{unit}/ledger.jsonl                     one line per change of state
+    responses/ab/{key}.json                          request and response, addressed by the key of the request
+    accounts/{study}/{unit's digest}.{µ$}.{requests}    what each unit has taken of the study's budget (store.accounts)
 
-A record goes reserved -> sent -> returned | failed(kind) | unresolved, or reserved -> refused when it may not be sent. `sent` is on disk
-before the bytes leave. A record that is `sent` and has no end when the ledger is opened again is closed: as `returned` when its response was
-stored, else as `unresolved`, charged at its maximum, because nobody can know whether it was billed. Nothing is repeated in silence: a
-repetition is a new record that names the one it replaces.
+`sent` is durable before the bytes leave. A record that is `sent` and has no end when the ledger is opened again is closed: as `returned` when
+its response was stored, else as `unresolved`, charged at its maximum, because nobody can know whether it was billed. Nothing is repeated in
+silence: a repetition is a new record that names the one it replaces.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
-from rubrics_gym.records.base import Record, canonical_json, content_hash
+from rubrics_gym.records.base import canonical_json, content_hash
 from rubrics_gym.records.files import DamagedFile
-from rubrics_gym.store.durable import AppendOnly, now, unit_folder, write_whole
-from rubrics_gym.store.leases import Lease
+from rubrics_gym.store.accounts import StudyAccount
+from rubrics_gym.store.durable import now
+from rubrics_gym.store.ledger import OPEN, Entry, LedgerLine, LedgerNote, State, ledger_name, parse, request_key
+from rubrics_gym.store.storage import PATIENCE_S, open_storage
 
 log = logging.getLogger(__name__)
 
 RESPONSE_SCHEMA = "rubrics-gym/response/1"
+PROCESS_ENDED = "process_ended"  # why a record is unresolved whose process was killed
 
 
-class State(StrEnum):
-    RESERVED = "reserved"  # on record, with its maximum cost; nothing was sent
-    SENT = "sent"  # durable before the bytes leave
-    RETURNED = "returned"  # answered, stored and priced
-    FAILED = "failed"  # the provider said no; costs nothing
-    UNRESOLVED = "unresolved"  # sent, and nobody knows what became of it; charged at its maximum
-    REFUSED = "refused"  # not sent: it could have passed the allowance, or has no price
+class Stored(NamedTuple):
+    """A response as it came, and the ledger's line that says so."""
+
+    response: dict[str, Any]
+    line: LedgerLine
 
 
-class LedgerLine(Record):
-    """One change of state of one record. Money in micro-dollars."""
+class Total(NamedTuple):
+    """An amount of micro-dollars and the number of requests that were sent for it."""
 
-    record: str  # first 16 digits of the key and the number of the try, e.g. 3f0c…-1
-    key: str  # of the request, its unit and its occurrence (64 hex digits)
-    unit: str
-    occurrence: int
-    purpose: str
-    model: str
-    state: State
-    at: str  # ISO 8601, UTC
-    max_cost_microdollars: int
-    cost_microdollars: int = 0
-    usage: dict[str, int] = {}
-    kind: str = ""  # why it failed, was refused or stays unresolved
-    waited_s: float = 0.0  # waited before it was sent, because an earlier try failed
-    body_sha256: str = ""  # of the response's canonical JSON
-    account: str = ""  # on whose allowance it counts: the key of the work that it was asked for
-    replaces: str = ""  # the earlier record of the same request that this one repeats
+    microdollars: int = 0
+    requests: int = 0
+
+    def plus(self, line: LedgerLine, sign: int = 1) -> Total:
+        """With a record more (or less): its cost, or its maximum while it is under way. What was refused was not sent."""
+        charge = line.max_cost_microdollars if line.state in OPEN else line.cost_microdollars
+        return Total(self.microdollars + sign * charge, self.requests + sign * (line.state is not State.REFUSED))
 
 
-class LedgerNote(Record):
-    """A line that is no request. `cut_line`: the line above was cut when its writer was killed. `superseded`: what stands above is not served again."""
+class Records:
+    """What is on record about the requests of one unit. Opening reads; nothing is written and no lease is taken."""
 
-    note: Literal["cut_line", "superseded"]
-    at: str
-
-
-def request_key(request: dict[str, Any], unit: str, occurrence: int, generation: int = 0) -> str:
-    """sha256 of the canonical JSON of everything that is sent, what it is for, and which of several equal requests it is.
-
-    `generation` counts how often the unit was asked for anew; the first is left out of the key.
-    """
-    asked: dict[str, Any] = {"request": request, "unit": unit, "occurrence": occurrence}
-    if generation:
-        asked["generation"] = generation
-    return content_hash(asked)
-
-
-class Ledger:
-    """The requests of one unit. Opening takes the unit's lease and closes what a killed process left open."""
-
-    def __init__(self, root: str | Path, unit: str, account: str = ""):
+    def __init__(self, location: str | Path, unit: str, account: str = "", study: str = ""):
         self.unit = unit
         self.account = account
-        self._root = Path(root)
-        folder = unit_folder(self._root / "requests", unit)
-        self._lease = Lease(folder / ".lease", f"the requests of {unit}")
+        self.study = study
+        self.generation = 0  # how often the unit was asked for anew
+        self._storage = open_storage(location)
+        self._latest: dict[str, LedgerLine] = {}  # record -> its last line
+        self._records: dict[str, list[str]] = {}  # key -> its records, oldest first
+        self._reused: dict[str, str] = {}  # key -> key of another unit's request, whose response answers it
+        self._superseded: list[str] = []  # for each time that the unit was asked for anew: by which study; "" by hand
+        self._account_total, self._study_total = Total(), Total()
+        name = ledger_name(unit)
+        text = self._storage.read_log(name) or ""
+        entries, self._is_cut = parse(text, self._storage.where(name))
+        self._lacks_newline = bool(text) and not text.endswith("\n")
+        for entry in entries:
+            self._remember(entry)
+
+    @property
+    def charged(self) -> Total:
+        """What the account has taken in this unit since it was last asked for anew: costs of what returned, maxima of what is under way or
+        unresolved; and how many requests it sent."""
+        return self._account_total
+
+    @property
+    def study_share(self) -> Total:
+        """What the study has taken in this unit, ever."""
+        return self._study_total
+
+    def key(self, request: dict[str, Any], occurrence: int) -> str:
+        """The key of a request of this unit."""
+        return request_key(request, self.unit, occurrence, self.generation)
+
+    def latest(self, key: str) -> LedgerLine | None:
+        """The last line of the newest record of a request; None when it was never asked."""
+        records = self._records.get(key)
+        return self._latest[records[-1]] if records else None
+
+    def stored(self, key: str) -> Stored | None:
+        """The response that a request got; None when it has none. DamagedFile when the response is missing or is not what came back."""
+        if key in self._reused:
+            content = self._read_response(self._reused[key])
+            return Stored(content["response"], LedgerLine.model_validate(content["line"]))
+        line = self.latest(key)
+        if line is None or line.state is not State.RETURNED:
+            return None
+        return Stored(self._read_response(key, line.body_sha256)["response"], line)
+
+    def lines(self) -> list[LedgerLine]:
+        """How every record stands, in the order in which they were made."""
+        return list(self._latest.values())
+
+    def asked(self) -> Iterator[tuple[LedgerLine, dict[str, Any]]]:
+        """Every request of the unit that has a response, with the ledger's line about it."""
+        for line in self._latest.values():
+            if line.state is State.RETURNED:
+                yield line, self._read_response(line.key, line.body_sha256)["request"]
+
+    def _go_to(self, generation: int) -> None:
+        """Ask and serve in a generation; the account is that of its requests."""
+        self.generation = generation
+        self._account_total = Total()
+        for line in self._latest.values():
+            self._count(line)
+
+    def _count(self, line: LedgerLine, sign: int = 1) -> None:
+        if line.account == self.account and line.generation == self.generation:
+            self._account_total = self._account_total.plus(line, sign)
+
+    def _remember(self, entry: Entry) -> None:
+        if isinstance(entry, LedgerNote):
+            if entry.note == "superseded":
+                self._superseded.append(entry.study)
+                self._go_to(len(self._superseded))
+            elif entry.note == "reused":
+                self._reused[entry.key] = entry.source
+            return
+        known = self._latest.get(entry.record)
+        if known is None:
+            self._records.setdefault(entry.key, []).append(entry.record)
+        self._latest[entry.record] = entry
+        for line, sign in ((known, -1), (entry, 1)):
+            if line is None:
+                continue
+            self._count(line, sign)
+            if line.study == self.study:
+                self._study_total = self._study_total.plus(line, sign)
+
+    def _read_response(self, key: str, body_sha256: str | None = None) -> dict[str, Any]:
+        """Read a response and check its body against the hash of the ledger (or, where no ledger is at hand, of the file itself)."""
+        name = _response_name(key)
+        where = self._storage.where(name)
+        repair = f"Restore it from a backup, or ask anew with `make fresh UNIT={self.unit}` (this costs money)."
         try:
-            self._file = AppendOnly(folder / "ledger.jsonl")
-            self.generation = 0  # how often the unit was asked for anew
-            self._latest: dict[str, LedgerLine] = {}  # record -> its last line
-            self._records: dict[str, list[str]] = {}  # key -> its records, oldest first
-            self._charged = 0
-            self._load(folder / "ledger.jsonl")
+            content = json.loads(self._storage.read(name))
+            expected = body_sha256 or content["line"]["body_sha256"]
+            intact = content_hash(content["response"]) == expected
+        except FileNotFoundError:
+            raise DamagedFile(
+                f"{where}: the ledger of {self.unit} says that this response came back, but the file is missing. {repair}"
+            ) from None
+        except (ValueError, KeyError, TypeError) as error:
+            raise DamagedFile(f"{where}: not a stored response ({error}). {repair}") from None
+        if not intact:
+            raise DamagedFile(f"{where}: the response is not the one that came back: expected sha256 {expected}. {repair}")
+        result: dict[str, Any] = content
+        return result
+
+
+class Ledger(Records):
+    """The requests of one unit, to be added to. Opening takes the unit's lease and closes what a killed process left open.
+
+    `anew`: what other studies were answered in this unit is not served to this one (its own answers are, so that an interrupted study goes on).
+    """
+
+    def __init__(
+        self, location: str | Path, unit: str, account: str = "", study: str = "", *, anew: bool = False, patience_s: float = PATIENCE_S
+    ):
+        name = ledger_name(unit)
+        self._lease = open_storage(location).lease(f"{name.rpartition('/')[0]}/.lease", f"the requests of {unit}", patience_s)
+        try:
+            super().__init__(location, unit, account, study)
+            self._log = self._storage.log(name, self._lease)
+            self._study_account = StudyAccount(self._storage, study, unit)
+            self._mend()
             self._close_open_records()
+            self._publish()
+            if anew:
+                self._begin_anew()
         except BaseException:
             self._lease.release()
             raise
@@ -108,42 +195,28 @@ class Ledger:
 
     def close(self) -> None:
         """Make the last lines durable and give the lease back."""
-        self._file.close()
-        self._lease.release()
+        try:
+            self._log.close()
+            self._study_account.publish(*self.study_share, durable=True)
+        finally:
+            self._lease.release()
 
-    @property
-    def charged_microdollars(self) -> int:
-        """What the unit has cost on this account since it was last asked for anew, unresolved requests at their maximum, over all processes that
-        worked on it. Another study that asks the same unit for other work has an account of its own."""
-        return self._charged
+    def claim(self, microdollars: int, requests: int) -> Total:
+        """What the whole study will have taken if this unit takes so much more. The claim stands until the next line of this ledger, so that
+        units at work at the same time see each other's."""
+        self._study_account.publish(self.study_share.microdollars + microdollars, self.study_share.requests + requests)
+        return Total(*self._study_account.total())
 
-    def key(self, request: dict[str, Any], occurrence: int) -> str:
-        """The key of a request of this unit."""
-        return request_key(request, self.unit, occurrence, self.generation)
-
-    def latest(self, key: str) -> LedgerLine | None:
-        """The last line of the newest record of a request; None when it was never asked."""
-        records = self._records.get(key)
-        return self._latest[records[-1]] if records else None
-
-    def stored(self, key: str) -> dict[str, Any] | None:
-        """The response that a request got; None when it has none. DamagedFile when the response is missing or is not what came back."""
-        line = self.latest(key)
-        if line is None or line.state is not State.RETURNED:
-            return None
-        body: dict[str, Any] = self._read_response(key, line.body_sha256)["response"]
-        return body
-
-    def refuse(self, request: dict[str, Any], key: str, occurrence: int, max_cost: int, kind: str) -> LedgerLine:
+    def refuse(self, request: dict[str, Any], key: str, occurrence: int, max_cost: int, kind: str, message: str = "") -> LedgerLine:
         """Record a request that is not sent."""
         reserved = self._new_record(request, key, occurrence, max_cost, waited_s=0.0)
-        refused = _next(reserved, State.REFUSED, kind=kind)
+        refused = _next(reserved, State.REFUSED, kind=kind, message=message)
         self._append(reserved, refused, durable=True)
         return refused
 
-    def send(self, request: dict[str, Any], key: str, occurrence: int, max_cost: int, waited_s: float = 0.0) -> LedgerLine:
-        """Record a request as reserved and sent. When this returns both are on disk and the bytes may leave."""
-        reserved = self._new_record(request, key, occurrence, max_cost, waited_s)
+    def send(self, request: dict[str, Any], key: str, occurrence: int, max_cost: int, waited_s: float = 0.0, **facts: Any) -> LedgerLine:
+        """Record a request as reserved and sent. When this returns both are on disk and the bytes may leave. `facts` are further fields."""
+        reserved = self._new_record(request, key, occurrence, max_cost, waited_s, **facts)
         sent = _next(reserved, State.SENT)
         self._append(reserved, sent, durable=True)
         return sent
@@ -152,28 +225,43 @@ class Ledger:
         """Store a response and record it. The response file is durable and restores the ledger's line, which reaches the disk with the next one."""
         line = _next(sent, State.RETURNED, cost_microdollars=cost, usage=usage, body_sha256=content_hash(response))
         content = {"schema": RESPONSE_SCHEMA, "line": line.model_dump(mode="json"), "request": request, "response": response}
-        write_whole(self._response_path(sent.key), canonical_json(content) + "\n")
+        self._storage.write(_response_name(sent.key), (canonical_json(content) + "\n").encode())
         self._append(line, durable=False)
         return line
 
-    def failed(self, sent: LedgerLine, kind: str) -> LedgerLine:
+    def failed(self, sent: LedgerLine, kind: str, message: str = "", retry_after_s: float | None = None) -> LedgerLine:
         """Record that the provider turned a request down. It costs nothing."""
-        line = _next(sent, State.FAILED, kind=kind)
+        line = _next(sent, State.FAILED, kind=kind, message=message, retry_after_s=retry_after_s)
         self._append(line, durable=True)
         return line
 
-    def unresolved(self, sent: LedgerLine, kind: str) -> LedgerLine:
+    def unresolved(self, sent: LedgerLine, kind: str, message: str = "") -> LedgerLine:
         """Record that nobody knows what became of a request. It is charged at its maximum when it was sent."""
         cost = sent.max_cost_microdollars if sent.state is State.SENT else 0
-        line = _next(sent, State.UNRESOLVED, kind=kind, cost_microdollars=cost)
+        line = _next(sent, State.UNRESOLVED, kind=kind, message=message, cost_microdollars=cost)
         self._append(line, durable=True)
         return line
+
+    def reuse(self, key: str, found: Stored) -> None:
+        """Let the stored response of another unit answer a request of this one, for good. It is charged where it was paid for."""
+        self._note("reused", key=key, source=found.line.key)
 
     def supersede(self) -> None:
         """Serve nothing of what was asked so far again, and start a new account. The records and their cost stay in the ledger."""
         self._note("superseded")
 
-    def _new_record(self, request: dict[str, Any], key: str, occurrence: int, max_cost: int, waited_s: float) -> LedgerLine:
+    def _begin_anew(self) -> None:
+        """Go to the generation of this study: the last one that it began since the unit was last asked for anew by hand, the present one when
+        nobody else asked in it, else a new one."""
+        by_hand = max((number for number, study in enumerate(self._superseded, 1) if not study), default=0)
+        begun = max((number for number, study in enumerate(self._superseded, 1) if study == self.study and number > by_hand), default=None)
+        others = any(line.generation == self.generation and line.study != self.study for line in self._latest.values())
+        if begun is not None:
+            self._go_to(begun)
+        elif others:
+            self._note("superseded", study=self.study)
+
+    def _new_record(self, request: dict[str, Any], key: str, occurrence: int, max_cost: int, waited_s: float, **facts: Any) -> LedgerLine:
         earlier = self._records.get(key, [])
         return LedgerLine(
             record=f"{key[:16]}-{len(earlier) + 1}",
@@ -187,148 +275,53 @@ class Ledger:
             max_cost_microdollars=max_cost,
             waited_s=waited_s,
             account=self.account,
+            study=self.study,
+            generation=self.generation,
             replaces=earlier[-1] if earlier else "",
+            **facts,
         )
 
     def _close_open_records(self) -> None:
         for line in list(self._latest.values()):
-            if line.state not in (State.RESERVED, State.SENT):
+            if line.state not in OPEN:
                 continue
-            if line.state is State.SENT and self._response_path(line.key).exists():
+            if line.state is State.SENT and self._storage.exists(_response_name(line.key)):
                 stored = LedgerLine.model_validate(self._read_response(line.key)["line"])
                 if stored.record == line.record:
                     log.warning("%s: record %s had its response stored before its process ended; nothing is lost", self.unit, line.record)
                     self._append(stored, durable=True)
                     continue
-            closed = self.unresolved(line, kind="process_ended")
+            closed = self.unresolved(line, PROCESS_ENDED, "its process ended before its answer was stored")
             log.warning("%s: record %s is unresolved, charged %d micro-dollars", self.unit, line.record, closed.cost_microdollars)
 
-    def _load(self, path: Path) -> None:
-        text = path.read_text(encoding="utf-8", errors="replace")
-        entries, cut = _parse(text, path)
-        for entry in entries:
-            self._remember(entry)
-        if cut:
-            log.warning("%s: the last line was cut when its writer was killed; the ledger goes on after it", path)
-            self._file.append("" if text.endswith("\n") else "\n", durable=False)
+    def _mend(self) -> None:
+        """Go on after a last line that was cut when its writer was killed."""
+        if self._is_cut:
+            where = self._storage.where(ledger_name(self.unit))
+            log.warning("%s: the last line was cut when its writer was killed; the ledger goes on after it", where)
+        if self._lacks_newline:
+            self._log.append("\n", durable=True)
+        if self._is_cut:
             self._note("cut_line")
-        elif text and not text.endswith("\n"):
-            self._file.append("\n", durable=True)
-
-    def _remember(self, entry: LedgerLine | LedgerNote) -> None:
-        if isinstance(entry, LedgerNote):
-            if entry.note == "superseded":
-                self.generation += 1
-                self._charged = 0
-            return
-        known = self._latest.get(entry.record)
-        if known is None:
-            self._records.setdefault(entry.key, []).append(entry.record)
-        if entry.account == self.account:
-            self._charged += entry.cost_microdollars - (known.cost_microdollars if known else 0)
-        self._latest[entry.record] = entry
 
     def _append(self, *lines: LedgerLine, durable: bool) -> None:
-        self._file.append("".join(canonical_json(line) + "\n" for line in lines), durable=durable)
+        self._log.append("".join(canonical_json(line) + "\n" for line in lines), durable=durable)
         for line in lines:
             self._remember(line)
+        self._publish()
 
-    def _note(self, kind: Literal["cut_line", "superseded"]) -> None:
-        note = LedgerNote(note=kind, at=now())
-        self._file.append(canonical_json(note) + "\n", durable=True)
+    def _note(self, kind: Literal["cut_line", "superseded", "reused"], **facts: str) -> None:
+        note = LedgerNote(note=kind, at=now(), **facts)
+        self._log.append(canonical_json(note) + "\n", durable=True)
         self._remember(note)
 
-    def _response_path(self, key: str) -> Path:
-        return self._root / "responses" / key[:2] / f"{key}.json"
-
-    def _read_response(self, key: str, body_sha256: str | None = None) -> dict[str, Any]:
-        """Read a response file and check its body against the hash of the ledger (or, before the ledger has one, of the file itself)."""
-        path = self._response_path(key)
-        repair = f"Restore it from a backup, or ask anew with `make fresh UNIT={self.unit}` (this costs money)."
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            expected = body_sha256 or content["line"]["body_sha256"]
-            intact = content_hash(content["response"]) == expected
-        except FileNotFoundError:
-            raise DamagedFile(
-                f"{path}: the ledger of {self.unit} says that this response came back, but the file is missing. {repair}"
-            ) from None
-        except (ValueError, KeyError, TypeError) as error:
-            raise DamagedFile(f"{path}: not a stored response ({error}). {repair}") from None
-        if not intact:
-            raise DamagedFile(f"{path}: the response is not the one that came back: expected sha256 {expected}. {repair}")
-        result: dict[str, Any] = content
-        return result
+    def _publish(self) -> None:
+        self._study_account.publish(*self.study_share)
 
 
 def _next(line: LedgerLine, state: State, **changes: Any) -> LedgerLine:
     return line.model_copy(update={"state": state, "at": now(), **changes})
 
 
-# ---------------------------------------------------------------- reading
-
-
-def _parse(text: str, path: Path) -> tuple[list[LedgerLine | LedgerNote], bool]:
-    """The entries of a ledger, and whether it ends in a cut line. A cut line inside is excused by the note that follows it."""
-    entries: list[LedgerLine | LedgerNote] = []
-    cut: str | None = None  # why the last unreadable line is one
-    for number, row in enumerate(text.split("\n"), 1):
-        if not row:
-            continue
-        try:
-            value = json.loads(row)
-            entry: LedgerLine | LedgerNote = LedgerNote.model_validate(value) if "note" in value else LedgerLine.model_validate(value)
-        except (ValueError, TypeError) as error:
-            cut = cut or f"line {number}: not a ledger line ({error})"
-            continue
-        if cut and not (isinstance(entry, LedgerNote) and entry.note == "cut_line"):
-            raise DamagedFile(f"{path}, {cut}. The file was changed after it was written; restore it from a backup.")
-        cut = None
-        entries.append(entry)
-    return entries, cut is not None
-
-
-def read_ledger(path: Path) -> list[LedgerLine]:
-    """Read the lines of a ledger in the order of writing, also while another process writes it."""
-    entries, _ = _parse(path.read_text(encoding="utf-8", errors="replace"), path)
-    return [entry for entry in entries if isinstance(entry, LedgerLine)]
-
-
-def read_requests(root: str | Path) -> Iterator[LedgerLine]:
-    """The last line of every record of the store, ledger by ledger in the order of their paths."""
-    for path in sorted(Path(root, "requests").rglob("ledger.jsonl")):
-        latest: dict[str, LedgerLine] = {}
-        for line in read_ledger(path):
-            latest[line.record] = line
-        yield from latest.values()
-
-
-@dataclass(frozen=True)
-class Accounts:
-    """How many records there are and how they ended: records = returned + failed + unresolved + refused + open, always."""
-
-    records: int
-    returned: int
-    failed: int
-    unresolved: int
-    refused: int
-    open: int  # reserved or sent by a process that still works
-    charged_microdollars: int
-
-
-def accounts(last_lines: Iterable[LedgerLine]) -> Accounts:
-    """Add up the last lines of records."""
-    counts = dict.fromkeys(State, 0)
-    charged = 0
-    for line in last_lines:
-        counts[line.state] += 1
-        charged += line.cost_microdollars
-    return Accounts(
-        records=sum(counts.values()),
-        returned=counts[State.RETURNED],
-        failed=counts[State.FAILED],
-        unresolved=counts[State.UNRESOLVED],
-        refused=counts[State.REFUSED],
-        open=counts[State.RESERVED] + counts[State.SENT],
-        charged_microdollars=charged,
-    )
+def _response_name(key: str) -> str:
+    return f"responses/{key[:2]}/{key}.json"

@@ -10,14 +10,24 @@ from typing import Any
 
 from rubrics_gym.records.base import content_hash
 from rubrics_gym.records.files import whole_file, write_json_lines
+from rubrics_gym.settings.asking import read_asking
+from rubrics_gym.settings.places import store_folder
+from rubrics_gym.settings.study import Mode
 from rubrics_gym.store.attempts import Attempt, AttemptStore
-from rubrics_gym.store.durable import unit_folder
+from rubrics_gym.store.ledger import ledger_name
+from rubrics_gym.store.storage import open_storage
 
 
 def work_key(settings: Any, inputs: Mapping[str, str], protocol: str) -> str:
     """The key of a piece of paid work: its settings, the content of its inputs (name -> path), and the version of the protocol it follows."""
     contents = {name: hashlib.sha256(Path(path).read_bytes()).hexdigest() for name, path in inputs.items()}
     return content_hash({"settings": settings.model_dump(mode="json"), "inputs": contents, "protocol": protocol})
+
+
+def open_attempts(asking: str) -> AttemptStore:
+    """The attempts of the store, as a rule's resource `asking` says they may be served."""
+    how = read_asking(asking)
+    return AttemptStore(store_folder(), how.study, anew=how.requests.mode is Mode.LIVE)
 
 
 def obtain(store: AttemptStore, unit: str, key: str, code: str, make: Callable[[Attempt], None]) -> tuple[Attempt, bool]:
@@ -48,10 +58,14 @@ def write_attempts(store: AttemptStore, unit: str, path: str) -> None:
     write_json_lines(path, store.rows(unit))
 
 
-def copy_ledger(root: Path, units: Iterable[str], path: str) -> None:
+def has_work(location: str, unit: str) -> bool:
+    """Whether the store holds any request of a unit (or of the units below it)."""
+    return next(open_storage(location).logs(f"requests/{unit}"), None) is not None
+
+
+def copy_ledger(location: str, units: Iterable[str], path: str) -> None:
     """Copy the ledgers of some units' requests, one after the other, to a rule's output; a unit that never asked adds nothing."""
-    with whole_file(path) as temporary, open(temporary, "wb") as copy:
+    storage = open_storage(location)
+    with whole_file(path) as temporary, open(temporary, "w", encoding="utf-8") as copy:
         for unit in units:
-            ledger = unit_folder(root / "requests", unit) / "ledger.jsonl"
-            if ledger.exists():
-                copy.write(ledger.read_bytes())
+            copy.write(storage.read_log(ledger_name(unit)) or "")

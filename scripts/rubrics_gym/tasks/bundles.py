@@ -2,39 +2,36 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from rubrics_gym.records.archives import UnsafeArchive, read_archive, unpack_archive, write_archive
+from rubrics_gym.records.archives import UnsafeArchive, read_member, unpack_archive, write_archive
 from rubrics_gym.records.base import canonical_json
 from rubrics_gym.records.tasks import Metric, Task
 from rubrics_gym.tasks import predictions, questions, result_files
+from rubrics_gym.tasks.built import TASK_FILE, BuiltTask, built
 from rubrics_gym.tasks.catalog import Entry, load_benchmark, load_spec, load_tables, load_thresholds
+from rubrics_gym.tasks.loaders import loader_of
 from rubrics_gym.tasks.metrics import metric
+from rubrics_gym.tasks.sources import open_source
 from rubrics_gym.tasks.specs import PredictionSpec, QuestionSpec, ResultFileSpec, TableSpec
 from rubrics_gym.tasks.tables import as_written, csv_bytes, describe, prepare_table
 
-TASK_FILE = "task.json"
-
-
-@dataclass(frozen=True)
-class BuiltTask:
-    """A task and the members of its two bundles, name -> bytes."""
-
-    task: Task
-    public: dict[str, bytes]
-    private: dict[str, bytes]
+PACKAGED = "packaged"  # the benchmark whose tables ship inside packages
 
 
 def make_task(benchmark: str, task_id: str) -> BuiltTask:
-    """Make one task from its table: statement, public files, answers and what the grader needs.
+    """Make one task, from a packaged table or from the cached source of its benchmark: statement, public files, answers, what the grader needs.
 
-    The private bundle holds grading.json (Task, kind of comparison, columns, tolerance, cut-offs) and answers.json or answers.csv.
+    The private bundle holds grading.json (task, metric, deliverables, what the grader needs) and the answers.
     """
-    entry = load_benchmark(benchmark).entry(task_id)
-    spec = load_spec(benchmark, task_id)
+    table = load_benchmark(benchmark)
+    entry = table.entry(task_id)
+    return make_packaged(benchmark, entry) if benchmark == PACKAGED else loader_of(benchmark)(open_source(table), entry)
+
+
+def make_packaged(benchmark: str, entry: Entry) -> BuiltTask:
+    """Make one task of the packaged benchmark; the answers are answers.json or answers.csv."""
+    spec = load_spec(benchmark, entry.id)
     tables = load_tables(benchmark)
     match spec:
         case QuestionSpec():
@@ -47,16 +44,23 @@ def make_task(benchmark: str, task_id: str) -> BuiltTask:
 
 def build_task(benchmark: str, task_id: str, public: str | Path, private: str | Path) -> Task:
     """Write both bundles; the same inputs give the same bytes."""
-    built = make_task(benchmark, task_id)
-    write_archive(public, dict(built.public))
-    write_archive(private, dict(built.private))
-    return built.task
+    made = make_task(benchmark, task_id)
+    write_bundles(made, public, private)
+    return made.task
+
+
+def write_bundles(made: BuiltTask, public: str | Path, private: str | Path) -> None:
+    """Write the public and the private bundle of a task."""
+    limits = load_benchmark(made.task.benchmark).bundle
+    write_archive(public, made.public, limits.bytes, limits.files)
+    write_archive(private, made.private, limits.bytes, limits.files)
 
 
 def unpack_public(archive: str | Path, folder: str | Path) -> Task:
     """Unpack the data of a public bundle to `folder`/data and return the task. UnsafeArchive when the bundle is not what it should be."""
     task = read_task(archive)
-    names = unpack_archive(archive, folder)
+    limits = load_benchmark(task.benchmark).bundle
+    names = unpack_archive(archive, folder, limits.bytes, limits.files)
     expected = sorted([TASK_FILE, *task.files])
     if names != expected:
         raise UnsafeArchive(f"{archive}: holds {names}, expected {expected}. Build the bundle again.")
@@ -66,10 +70,10 @@ def unpack_public(archive: str | Path, folder: str | Path) -> Task:
 
 def read_task(archive: str | Path) -> Task:
     """The task of a public bundle, without unpacking it."""
-    contents = read_archive(archive)
-    if TASK_FILE not in contents:
+    content = read_member(archive, TASK_FILE)
+    if content is None:
         raise UnsafeArchive(f"{archive}: holds no {TASK_FILE}, so it is not a public bundle")
-    return Task.model_validate_json(contents[TASK_FILE])
+    return Task.model_validate_json(content)
 
 
 def _question(benchmark: str, entry: Entry, spec: QuestionSpec, tables: dict[str, TableSpec]) -> BuiltTask:
@@ -78,7 +82,7 @@ def _question(benchmark: str, entry: Entry, spec: QuestionSpec, tables: dict[str
     answers = questions.solve(spec, frame)
     files = {f"data/{spec.table}.csv": csv_bytes(as_written(frame, table))}
     task = _task(benchmark, entry, files, questions.statement(entry.title, spec, table, len(frame)), _all_right("answers"), [table])
-    return _built(task, files, {"tolerance": 1e-6}, {"answers.json": canonical_json(answers).encode()})
+    return built(task, files, {"tolerance": 1e-6}, {"answers.json": canonical_json(answers).encode()})
 
 
 def _result_file(benchmark: str, entry: Entry, spec: ResultFileSpec, tables: dict[str, TableSpec]) -> BuiltTask:
@@ -89,7 +93,7 @@ def _result_file(benchmark: str, entry: Entry, spec: ResultFileSpec, tables: dic
     task = _task(benchmark, entry, files, words, _all_right("columns"), [tables[name] for name in spec.tables])
     # one unit in the last place, so that two ways of rounding a half are both right
     grading = {"tolerance": 10.0**-spec.decimals, "key": list(spec.key)}
-    return _built(task, files, grading, {"answers.csv": csv_bytes(result_files.solve(spec, frames))})
+    return built(task, files, grading, {"answers.csv": csv_bytes(result_files.solve(spec, frames))})
 
 
 def _prediction(benchmark: str, entry: Entry, spec: PredictionSpec, tables: dict[str, TableSpec]) -> BuiltTask:
@@ -111,7 +115,7 @@ def _prediction(benchmark: str, entry: Entry, spec: PredictionSpec, tables: dict
         "thresholds": thresholds.model_dump() if thresholds else None,
         "constant": constant,
     }
-    return _built(task, files, grading, {"answers.csv": csv_bytes(parts.answers)})
+    return built(task, files, grading, {"answers.csv": csv_bytes(parts.answers)})
 
 
 def _all_right(parts: str) -> Metric:
@@ -129,14 +133,3 @@ def _task(benchmark: str, entry: Entry, files: dict[str, bytes], statement: str,
         metric=measure,
         source=" ".join(describe(table) for table in tables),
     )
-
-
-def _built(task: Task, files: dict[str, bytes], grading: dict[str, Any], answers: dict[str, bytes]) -> BuiltTask:
-    public = {TASK_FILE: _json_bytes(task.model_dump(mode="json")), **files}
-    # the grader needs to know what was asked, not the statement that says so
-    asked = task.model_dump(mode="json", include={"benchmark", "id", "kind", "metric"})
-    return BuiltTask(task, public, {"grading.json": _json_bytes({**asked, **grading}), **answers})
-
-
-def _json_bytes(value: Any) -> bytes:
-    return (json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()

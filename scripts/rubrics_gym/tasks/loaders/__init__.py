@@ -15,3 +15,40 @@ The private bundle is the contract with the graders. It always holds `grading.js
 | mlebench | `competition`, `answers`: name of the answers file, `sample_submission`, `gold_submission` (or null) | `private/FILE` |
 | paperbench | `code_development_only`: bool | `rubric.json`, `blacklist.txt` |
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rubrics_gym.tasks.built import BuiltTask
+from rubrics_gym.tasks.catalog import CatalogError, Entry
+from rubrics_gym.tasks.sources import SourceFiles
+
+Loader = Callable[[SourceFiles, Entry], BuiltTask]
+ROOM = __name__
+
+
+def loader_of(benchmark: str) -> Loader:
+    """The loader of a benchmark whose files come from outside. Each is imported where it is used, so that an edit of one rebuilds no other."""
+    match benchmark:
+        case "dabench":
+            from rubrics_gym.tasks.loaders.dabench import load
+        case "dacode":
+            from rubrics_gym.tasks.loaders.dacode import load
+        case "dsbench":
+            from rubrics_gym.tasks.loaders.dsbench import load
+        case "mlagentbench":
+            from rubrics_gym.tasks.loaders.mlagentbench import load
+        case "mlebench":
+            from rubrics_gym.tasks.loaders.mlebench import load
+        case "mlgym":
+            from rubrics_gym.tasks.loaders.mlgym import load
+        case "openml":
+            from rubrics_gym.tasks.loaders.openml import load
+        case "paperbench":
+            from rubrics_gym.tasks.loaders.paperbench import load
+        case "rebench":
+            from rubrics_gym.tasks.loaders.rebench import load
+        case _:
+            raise CatalogError(f"there is no loader for the benchmark {benchmark}: its tasks cannot be prepared")
+    return load

@@ -1,17 +1,20 @@
-"""A simulated miner: reads a rendered rollout, notices what went wrong in it, and words rubrics about it in English of its own."""
+"""A simulated miner: reads a rendered rollout, or a part of one, notices what went wrong in it, and words rubrics about it in English of its own."""
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import random
 import re
 from typing import Any
 
 from rubrics_gym.models.request import Request, Response, Usage
-from rubrics_gym.providers.simulated.miner.noticing import Noticed, notice
-from rubrics_gym.providers.simulated.miner.reading import read_rollout
-from rubrics_gym.providers.simulated.miner.wording import worded
+from rubrics_gym.providers.simulated.miner.circumstances import circumstances
+from rubrics_gym.providers.simulated.miner.noticing import Noticed, deaths, notice
+from rubrics_gym.providers.simulated.miner.reading import Rollout, read_rollout, read_titles
+from rubrics_gym.providers.simulated.miner.relating import nearest_first
+from rubrics_gym.providers.simulated.miner.wording import other_wordings, worded
 from rubrics_gym.settings.study import TextSimulation
 
 
@@ -25,11 +28,17 @@ class Miner:
         """At most as many rubrics as the request allows, as the JSON that its schema asks for."""
         text = request.messages[-1].text
         dice = random.Random(hashlib.sha256(f"{request.seed}\n{request.system}\n{text}".encode()).digest())
-        most = re.search(r"at most (\d+) rubrics", request.system)
-        noticed = notice(read_rollout(text), dice)[: int(most[1]) if most else 0]
-        steps = sorted({int(number) for number in re.findall(r"^step (\d+) \(", text, re.MULTILINE)})
-        rubrics = [self._rubric(one, steps, dice) for one in noticed]
-        body = json.dumps({"rubrics": rubrics}, ensure_ascii=False)
+        most = re.search(r"at most (\d+)\s+rubrics?", request.system)
+        limit = int(most[1]) if most else 0
+        rollout = read_rollout(text)
+        titles = read_titles(text)
+        if titles is None:
+            steps = sorted({int(number) for number in re.findall(r"^step (\d+) \(", text, re.MULTILINE)})
+            rubrics = [self._rubric(one, steps, dice) for one in notice(rollout, dice)[:limit]]
+        else:
+            rubrics = _not_said_yet(rollout, _of_category(rollout, request.system, dice), titles, limit, dice)
+        asked = _fields(request)
+        body = json.dumps({"rubrics": [{name: rubric[name] for name in asked} for rubric in rubrics]}, ensure_ascii=False)
         return Response(
             text=body, model=request.model, usage=Usage(input_tokens=(len(request.system) + len(text)) // 4, output_tokens=len(body) // 4)
         )
@@ -46,3 +55,33 @@ class Miner:
             "steps": cited,
             "final_files": [{"quote": quote} for quote in noticed.final],
         }
+
+
+def _fields(request: Request) -> list[str]:
+    """The fields of a rubric that the request's schema asks for."""
+    schema: dict[str, Any] = request.output_schema or {}
+    return list(schema["properties"]["rubrics"]["items"]["properties"])
+
+
+def _of_category(rollout: Rollout, system: str, dice: random.Random) -> list[Noticed]:
+    """Lessons about one failure: the death of the step that is shown, or else what comes nearest to the words of the category."""
+    if rollout.steps:
+        return list(deaths(rollout))
+    found = re.search(r"belong to it:\n(.*?)\n\n", system, re.DOTALL)
+    return nearest_first(found[1] if found else "", notice(rollout, dice))
+
+
+def _not_said_yet(rollout: Rollout, lessons: list[Noticed], titles: set[str], limit: int, dice: random.Random) -> list[dict[str, Any]]:
+    """At most `limit` rubrics about the first lesson whose titles are not there: the plain ones, then narrower cases of it.
+
+    Where nothing is left to say, one of them in other words: a miner that repeats itself is what a library must notice.
+    """
+    for lesson in lessons[:1]:
+        wordings = other_wordings(lesson.topic, lesson.detail, dice)
+        narrower = [
+            {**texts, "title": f"{texts['title']} {one.where}", "applies_when": one.applies}
+            for one, texts in itertools.product(circumstances(rollout), wordings[:1])
+        ]
+        fresh = [texts for texts in (*wordings, *narrower) if texts["title"] not in titles]
+        return fresh[:limit] or [worded(lesson.topic, lesson.detail, dice)]
+    return []

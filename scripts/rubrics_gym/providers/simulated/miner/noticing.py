@@ -83,11 +83,12 @@ class Noticed(NamedTuple):
 
 def notice(rollout: Rollout, dice: random.Random) -> list[Noticed]:
     """All lessons, most useful first: deaths on the way (each once), what explains a wrong end, then advice on modelling."""
-    lessons = [*_deaths(rollout), *(_wrong_end(rollout) if rollout.ended_wrong else ()), *_habits(rollout), *_advice(rollout, dice)]
+    lessons = [*deaths(rollout), *(_wrong_end(rollout) if rollout.ended_wrong else ()), *_habits(rollout), *_advice(rollout, dice)]
     return list({(lesson.topic, lesson.detail): lesson for lesson in reversed(lessons)}.values())[::-1]
 
 
-def _deaths(rollout: Rollout) -> Iterator[Noticed]:
+def deaths(rollout: Rollout) -> Iterator[Noticed]:
+    """What the failed steps died of, one lesson a step."""
     for step in rollout.steps:
         if step.failed:
             death = _death(step)

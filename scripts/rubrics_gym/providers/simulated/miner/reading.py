@@ -73,3 +73,9 @@ def read_rollout(text: str) -> Rollout:
         deliverable=handed_in[1] if handed_in else absent[1] if absent else "",
         verdict=verdict[0] if verdict else "",
     )
+
+
+def read_titles(text: str) -> set[str] | None:
+    """The titles that a library has already; None where the request shows none."""
+    block = re.search(r"<titles>\n(.*?)\n</titles>\s*\Z", text, re.DOTALL)
+    return {line.strip() for line in block[1].split("\n")} if block else None

@@ -603,3 +603,11 @@ def worded(topic: str, detail: str, dice: random.Random) -> dict[str, str]:
         "not_a_violation": words.not_a_violation,
         "consequence": words.consequence,
     }
+
+
+def other_wordings(topic: str, detail: str, dice: random.Random) -> list[dict[str, str]]:
+    """One rubric for each title that the topic has, in an order of chance."""
+    words = TOPICS[topic]
+    suffix = f" ({detail})" if detail else ""
+    titles = dice.sample(words.titles, len(words.titles))
+    return [{**worded(topic, detail, dice), "title": title.replace("{detail}", suffix)} for title in titles]

@@ -1,0 +1,23 @@
+# A frozen protocol: what came out beside what was frozen.
+
+
+if PROTOCOL:
+
+    rule verify_protocol:
+        input:
+            frozen=[PROTOCOL / name for name in ("lock.json", "manifest.json", "paid.tar.gz")],
+            dashboard=rules.build_dashboard.output.dashboard,
+        output:
+            table="<results>/tables/verification.csv",
+        log:
+            "<logs>/verify_protocol.log",
+        benchmark:
+            "<benchmarks>/verify_protocol.tsv"
+        params:
+            settings=settings("verify_protocol"),
+            results=RESULTS,
+            code=code("verify_protocol"),
+        message:
+            "Comparing the results with the frozen ones"
+        script:
+            "../scripts/verify_protocol.py"

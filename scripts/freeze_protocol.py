@@ -1,0 +1,112 @@
+"""Freeze a study: run it under a configuration that is complete in itself, then pack what it used and what came out.
+
+Call: make freeze NAME=small STUDY=config/studies/small.yaml. What the store holds is served from there, so freezing a finished study costs nothing.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+from rubrics_gym.records.files import DamagedFile, read_records, write_text
+from rubrics_gym.settings.loading import ConfigurationError, load_study, read_file
+from rubrics_gym.settings.places import store_folder
+from rubrics_gym.settings.study import Protocol
+from rubrics_gym.store.attempts import AttemptRow
+from rubrics_gym.store.ledger import read_ledger
+from rubrics_gym.studies.protocols import CONFIG, PROTOCOLS, FinishedRun, write_protocol
+
+# Measured times and what is made from them differ between equal runs; the page also names the commit.
+ARTEFACTS = (
+    "tasks/*/*/*.tar.gz",
+    "rollouts/*/*/*/*/*.*",
+    "episodes/*/*/*/*/*/*.*",
+    "failures/*/*.parquet",
+    "distributions/*.*",
+    "libraries/*/*.json*",
+    "verdicts/*/*/*.jsonl",
+    "tables/*.csv",
+    "figures/*.svg",
+)
+MEASURED = {"tables/times.csv", "tables/verification.csv", "figures/times.svg"}
+
+
+def units(results: Path) -> set[str]:
+    """Every unit that the results of a study say asked a model or was attempted."""
+    asked = {line.unit for path in results.rglob("*requests.jsonl") for line in read_ledger(path)}
+    return asked | {row.unit for path in results.rglob("*attempts.jsonl") for row in read_records(path, AttemptRow)}
+
+
+def artefacts(results: Path) -> list[Path]:
+    """What must come out equal, byte for byte."""
+    found = {path for pattern in ARTEFACTS for path in results.glob(pattern) if path.is_file()}
+    return sorted(path for path in found if path.relative_to(results).as_posix() not in MEASURED)
+
+
+def write_config(folder: Path, settings: dict[str, object], protocol: Protocol | None) -> None:
+    """The complete configuration of a protocol."""
+    content = {**settings, "extends": None, "protocol": protocol and protocol.model_dump(mode="json")}
+    head = "# A frozen protocol, written by `make freeze`. It is run as it is: snakemake --configfile config/protocols/NAME/config.yaml\n"
+    write_text(folder / CONFIG, head.replace("NAME", folder.name) + yaml.safe_dump(content, sort_keys=False))
+
+
+def run(*arguments: str) -> str:
+    """Snakemake on the configuration that is being frozen; its output."""
+    done = subprocess.run(["snakemake", *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"freeze: the study did not finish, so nothing was frozen:\n{(done.stderr or done.stdout)[-2000:]}")
+    return done.stdout + done.stderr
+
+
+def commit() -> str:
+    """The commit of the checkout, marked when files differ from it; empty outside one."""
+    found = subprocess.run(["git", "describe", "--always", "--dirty", "--abbrev=12"], capture_output=True, text=True, check=False)
+    return found.stdout.strip()
+
+
+def planned(printed: str) -> dict[str, int]:
+    """Rule -> jobs of a dry-run's own table."""
+    rows = re.findall(r"^(\w+) +(\d+)$", printed.partition("Job stats:")[2].partition("total")[0], re.MULTILINE)
+    return {rule: int(count) for rule, count in rows if rule != "all"}
+
+
+def inputs(printed: str) -> list[str]:
+    """What a dry-run of everything says that jobs read of the repository, but for the looks of the page."""
+    read = {path for line in re.findall(r"^    input: (.*)$", printed, re.MULTILINE) for path in line.split(", ")}
+    return sorted(path for path in read if path.startswith("resources/") and not path.startswith("resources/dashboard/"))
+
+
+def freeze(name: str, config: str) -> None:
+    folder = PROTOCOLS / name
+    results = Path("results/protocols") / name
+    if folder.exists():
+        sys.exit(f"freeze: {folder} exists; a protocol is never changed. Choose another name, or remove the folder first.")
+    study = load_study(read_file(config), config)
+    settings = study.model_dump(mode="json") | {"pathvars": {"results": str(results)}}
+    write_config(folder, settings, None)
+    try:
+        target = (f"{results}/dashboard.html", "--configfile", str(folder / CONFIG))
+        dry = run("-n", "--forceall", *target)
+        run(*target)
+        write_config(folder, settings, Protocol(name=name))
+        finished = FinishedRun(
+            Path(), commit(), inputs(dry), Path(store_folder()), units(results), results, artefacts(results), planned(dry)
+        )
+        manifest = write_protocol(folder, study, finished)
+    except BaseException:
+        shutil.rmtree(folder)
+        raise
+    print(json.dumps({"protocol": str(folder), "stored files": len(manifest.store), "artefacts": len(manifest.artefacts)}))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit("freeze: name the protocol: make freeze NAME=small [STUDY=config/studies/small.yaml]")
+    try:
+        freeze(sys.argv[1], sys.argv[2])
+    except (ConfigurationError, DamagedFile, FileNotFoundError) as error:
+        sys.exit(f"freeze: {error}")

@@ -1,0 +1,169 @@
+"""Asking a provider: what is not on record is reserved, sent, answered and paid for, each step durable before the next."""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from rubrics_gym.models.client import Answer, Client, StudyStopped
+from rubrics_gym.models.policy import LONGEST_WAIT_S, POLICY, backoff_s
+from rubrics_gym.models.prices import PriceTable, UnknownPrice, cost, maximum
+from rubrics_gym.models.request import Provider, ProviderError, Request, Response
+from rubrics_gym.records.base import canonical_json
+from rubrics_gym.store.ledger import LedgerLine
+from rubrics_gym.store.requests import Ledger, Records, Stored
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What may be spent: by the unit on this piece of work (its account), over all processes; and by the study as a whole. None: no limit."""
+
+    microdollars: int
+    requests: int | None = None
+    study_microdollars: int | None = None
+    study_requests: int | None = None
+    deadline: datetime | None = None
+
+
+class LiveClient(Client):
+    """Asks a provider on behalf of one unit, whose ledger it writes."""
+
+    def __init__(
+        self,
+        open_provider: Callable[[], Provider],
+        ledger: Ledger,
+        prices: PriceTable,
+        allowance: Allowance,
+        *,
+        others: Iterable[Records] = (),
+        longest_wait_s: float = LONGEST_WAIT_S,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ):
+        """`open_provider` is called once, before the first request that must be sent: what is served from the store needs no key."""
+        super().__init__(ledger, others)
+        self._open_provider = open_provider
+        self._opened: Provider | None = None
+        self._ledger = ledger
+        self._prices = prices
+        self._allowance = allowance
+        self._longest_wait_s = longest_wait_s
+        self._sleep = sleep
+        self._clock = clock
+
+    @property
+    def _provider(self) -> Provider:
+        self._opened = self._opened or self._open_provider()
+        return self._opened
+
+    def _elsewhere(self, body: Any, occurrence: int, key: str) -> Stored | None:
+        found = super()._elsewhere(body, occurrence, key)
+        if found is not None:
+            self._ledger.reuse(key, found)
+        return found
+
+    def _not_stored(self, request: Request, body: dict[str, Any], key: str, occurrence: int) -> Answer:
+        """Send the request, and again where the policy of its failure says so, each time as a new record."""
+        provider, waited_s, failures = self._provider, 0.0, 0
+        while True:
+            sent = self._send(request, body, key, occurrence, waited_s)
+            try:
+                response = provider.answer(request)
+            except ProviderError as error:
+                self._record(error, sent)
+                failures += 1
+                waited_s = self._wait_s(error, failures)
+                log.warning(
+                    "%s: %s; trying again in %.1f s (failure %d of at most %d)",
+                    sent.record,
+                    error,
+                    waited_s,
+                    failures,
+                    POLICY[error.kind].tries,
+                )
+                self._sleep(waited_s)
+            except Exception as error:
+                self._ledger.unresolved(sent, "unknown", f"{type(error).__name__} in our own code")
+                raise
+            else:
+                return self._returned(sent, body, response)
+
+    def _send(self, request: Request, body: dict[str, Any], key: str, occurrence: int, waited_s: float) -> LedgerLine:
+        """Put the request on record as sent, if it may be sent at all."""
+        today = self._clock().date()
+        prompt_bytes, max_cost = len(canonical_json(body).encode()), 0
+        try:
+            max_cost = maximum(prompt_bytes, request.max_tokens, request.model, today, self._prices)
+            self._check_allowance(max_cost)
+        except UnknownPrice as error:
+            self._ledger.refuse(body, key, occurrence, max_cost, "no_price", str(error))
+            raise ProviderError("no_price", f"{self._ledger.unit}: {error}") from None
+        except (ProviderError, StudyStopped) as error:
+            self._ledger.refuse(body, key, occurrence, max_cost, "budget", str(error))
+            raise
+        facts = {"prompt_bytes": prompt_bytes, "max_tokens": request.max_tokens, "priced_on": today.isoformat()}
+        sent = self._ledger.send(body, key, occurrence, max_cost, waited_s, **facts)
+        if sent.replaces:
+            log.info("%s: record %s replaces %s", self._ledger.unit, sent.record, sent.replaces)
+        return sent
+
+    def _check_allowance(self, max_cost: int) -> None:
+        """ProviderError of kind budget when the unit's allowance could be passed, StudyStopped when the study's could."""
+        allowance, charged = self._allowance, self._ledger.charged
+        if charged.microdollars + max_cost > allowance.microdollars:
+            raise ProviderError(
+                "budget",
+                f"{self._ledger.unit}: this request may cost {_usd(max_cost)}, and {_usd(charged.microdollars)} of the unit's allowance of "
+                f"{_usd(allowance.microdollars)} is spent. It was not sent. Raise limits.cost_usd (an agent) or budget.job_usd to go on.",
+            )
+        if allowance.requests is not None and charged.requests >= allowance.requests:
+            raise ProviderError(
+                "budget",
+                f"{self._ledger.unit}: the unit has sent all {allowance.requests} requests that it may. Raise budget.job_requests to go on.",
+            )
+        if allowance.deadline is not None and self._clock() >= allowance.deadline:
+            raise StudyStopped(
+                f"{self._ledger.unit}: the study's deadline {allowance.deadline.isoformat()} has passed (budget.deadline); nothing more is sent."
+            )
+        if allowance.study_microdollars is None and allowance.study_requests is None:
+            return
+        study = self._ledger.claim(max_cost, 1)
+        if allowance.study_microdollars is not None and study.microdollars > allowance.study_microdollars:
+            raise StudyStopped(
+                f"{self._ledger.unit}: this request could bring the study to {_usd(study.microdollars)}, and its cap is "
+                f"{_usd(allowance.study_microdollars)} (budget.study_usd). It was not sent; everything so far is stored. Raise the cap and run the same command to go on."
+            )
+        if allowance.study_requests is not None and study.requests > allowance.study_requests:
+            raise StudyStopped(
+                f"{self._ledger.unit}: the study has sent all {allowance.study_requests} requests that it may (budget.study_requests). "
+                "Everything so far is stored. Raise the cap and run the same command to go on."
+            )
+
+    def _record(self, error: ProviderError, sent: LedgerLine) -> None:
+        if POLICY[error.kind].end == "unresolved":
+            self._ledger.unresolved(sent, error.kind, error.message)
+        else:
+            self._ledger.failed(sent, error.kind, error.message, error.retry_after_s)
+
+    def _wait_s(self, error: ProviderError, failures: int) -> float:
+        """Seconds until the next try; raises the error again when there is none, or when the provider asks for a longer wait than we grant."""
+        if failures >= POLICY[error.kind].tries or (error.retry_after_s or 0) > self._longest_wait_s:
+            raise error
+        return max(error.retry_after_s or 0.0, backoff_s(failures, random.random(), self._longest_wait_s))
+
+    def _returned(self, sent: LedgerLine, body: dict[str, Any], response: Response) -> Answer:
+        """Book the cost before anything is made of the answer."""
+        paid = cost(response.usage, sent.model, datetime.fromisoformat(sent.priced_on).date(), self._prices)
+        self._ledger.returned(sent, body, response.model_dump(mode="json"), response.usage.model_dump(), paid)
+        return Answer(response, sent.key, paid, "live")
+
+
+def _usd(microdollars: int) -> str:
+    return f"${microdollars / 1e6:,.4f}"

@@ -1,0 +1,195 @@
+"""What a run would cost: what is planned, what of it the store already holds, and what the rest will take."""
+
+from __future__ import annotations
+
+import csv
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from rubrics_gym.harness.episode import PROTOCOL
+from rubrics_gym.models.prices import PriceTable
+from rubrics_gym.settings.slices import SLICES
+from rubrics_gym.settings.study import RoleName, Study
+from rubrics_gym.settings.units import KEYED_INPUTS, UNITS, units_of
+from rubrics_gym.store.attempts import AttemptStore
+from rubrics_gym.store.ledger import LedgerLine, read_requests
+from rubrics_gym.store.serving import work_key
+from rubrics_gym.studies.estimates import NOTHING, Estimate, Expectation, Limit, Span, UnitUse, estimate, use_of_unit
+
+ROLES: dict[str, RoleName] = {"rollouts": "agent", "episodes": "agent", "mine": "miner", "classify": "classifier", "attribute": "reviewer"}
+
+
+@dataclass(frozen=True)
+class PlannedJob:
+    """A job that Snakemake would run. `inputs`: name -> path (or paths)."""
+
+    rule: str
+    wildcards: Mapping[str, str]
+    inputs: Mapping[str, Any]
+    outputs: Sequence[str]
+    gpu: bool = False
+
+
+@dataclass(frozen=True)
+class PlanLine:
+    """One rule of a plan."""
+
+    rule: str
+    jobs: int
+    served: int  # whose attempt is in the store, complete and under the same key: nothing is asked
+    hours: float | None  # of one core; None when no job of the rule was ever measured
+    gpu_jobs: int
+    estimates: dict[RoleName, Estimate] = field(default_factory=dict)
+
+
+class Plans:
+    """Looks at planned jobs with the eyes of a study: its store, its models, today's prices."""
+
+    def __init__(self, study: Study, store: str | Path, prices: PriceTable, today: date, expectations: Mapping[str, Expectation]):
+        self._study = study
+        self._prices = prices
+        self._today = today
+        self._expectations = expectations
+        self._attempts = AttemptStore(store, study.name)
+        self._history = self._read_history(store)
+
+    def lines(self, jobs: Sequence[PlannedJob], measured: Path) -> list[PlanLine]:
+        """One line per rule, in the order of the jobs. `measured`: the folder of Snakemake's benchmarks of earlier runs."""
+        made_now = {path for job in jobs for path in job.outputs}
+        seconds = _seconds_on_record(measured)
+        return [self._line(rule, list(of_rule), made_now, seconds[rule]) for rule, of_rule in groupby(jobs, key=lambda job: job.rule)]
+
+    def _line(self, rule: str, jobs: list[PlannedJob], made_now: set[str], seconds: list[float]) -> PlanLine:
+        to_do = [job for job in jobs if not (rule in KEYED_INPUTS and self._is_served(job, made_now))]
+        hours = statistics.fmean(seconds) / 3600 * len(to_do) if seconds else None
+        asking = to_do if rule in UNITS else []
+        roles = dict.fromkeys(role for job in asking for role in units_of(rule, self._study, job.wildcards))
+        estimates = {role: self._estimate(role, asking) for role in roles}
+        return PlanLine(rule, len(jobs), len(jobs) - len(to_do), hours, sum(job.gpu for job in to_do), estimates)
+
+    def _is_served(self, job: PlannedJob, made_now: set[str]) -> bool:
+        """Whether the store holds the attempt that a job asks for. An input that is still to be made may turn out to be another one: then no."""
+        inputs = {name: str(job.inputs[name]) for name in KEYED_INPUTS[job.rule] if job.inputs.get(name)}
+        if any(path in made_now or not Path(path).exists() for path in inputs.values()):
+            return False
+        (unit,) = units_of(job.rule, self._study, job.wildcards)["agent"]
+        key = work_key(SLICES[job.rule](self._study, job.wildcards), inputs, PROTOCOL)
+        return self._attempts.find_complete(unit, key) is not None
+
+    def _estimate(self, role: RoleName, jobs: Sequence[PlannedJob]) -> Estimate:
+        units = [unit for job in jobs for unit in units_of(job.rule, self._study, job.wildcards).get(role, ())]
+        limits = [self._limit(role, job) for job in jobs]
+        limit = Limit(max(one.dollars for one in limits), max(one.requests for one in limits))
+        history = self._history[_kind(units[0]), role]
+        model = getattr(self._study.models, role).model
+        return estimate(len(units), history, self._expectations[role], model, self._today, self._prices, limit)
+
+    def _limit(self, role: RoleName, job: PlannedJob) -> Limit:
+        """The most that a unit may take: a request that could pass it is not sent."""
+        if role != "agent":
+            budget = self._study.budget
+            return Limit(float(budget.job_usd), budget.job_requests or math.inf)
+        collected = job.rule == "collect_rollout"
+        limits = self._study.collected[job.wildcards["collection"]].limits if collected else self._study.evaluation.limits
+        return Limit(limits.cost_usd, limits.steps)
+
+    def _read_history(self, store: str | Path) -> dict[tuple[str, RoleName], list[UnitUse]]:
+        """Kind of work and role -> what its units on record took, priced as this study's models."""
+        lines: dict[str, list[LedgerLine]] = defaultdict(list)
+        for line in read_requests(store):
+            lines[line.unit].append(line)
+        history: dict[tuple[str, RoleName], list[UnitUse]] = defaultdict(list)
+        for unit, of_unit in lines.items():
+            kind = _kind(unit)
+            role: RoleName = "judge" if kind.startswith("judge/") else ROLES[kind]
+            use = use_of_unit(of_unit, getattr(self._study.models, role).model, self._today, self._prices)
+            if use is not None:
+                history[kind, role].append(use)
+        return history
+
+
+def _kind(unit: str) -> str:
+    """Kind of work of a unit: its first segment; the judge is asked in episodes and in the replay."""
+    first, _, rest = unit.partition("/")
+    return f"judge/{rest.partition('/')[0]}" if first == "judge" else first
+
+
+def _seconds_on_record(folder: Path) -> dict[str, list[float]]:
+    """Rule -> seconds of its jobs."""
+    seconds: dict[str, list[float]] = defaultdict(list)
+    for path in sorted(folder.rglob("*.tsv")):
+        with open(path, newline="", encoding="utf-8") as rows:
+            rule = path.relative_to(folder).parts[0].removesuffix(".tsv")
+            seconds[rule] += [float(row["s"]) for row in csv.DictReader(rows, delimiter="\t") if row.get("s")]
+    return seconds
+
+
+# ---------------------------------------------------------------- for people
+
+COLUMNS = ("rule", "jobs", "in store", "asks", "requests", "tokens in", "tokens out", "dollars", "core hours", "from")
+
+
+def plan_text(study: str, lines: Sequence[PlanLine]) -> str:
+    """The plan as a table for a terminal. Ranges are low to high; a dash is what is not known."""
+    if not lines:
+        return f"{study}: nothing would run, and nothing would be asked."
+    rows = [COLUMNS, *(row for line in lines for row in _rows(line)), _total(lines)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
+    table = [" ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    notes = [
+        "In store: attempts that the store holds complete under the same key; they are served, and cost nothing. Readers and judges are served answer by",
+        "answer while they run, so what is shown for them is the most that they may have to ask. Dollars: expected [low to high], at today's prices.",
+    ]
+    return "\n".join([f"Plan of {study}", "", table[0], "-" * len(table[0]), *table[1:-1], "-" * len(table[0]), table[-1], "", *notes])
+
+
+def _rows(line: PlanLine) -> Iterable[tuple[str, ...]]:
+    first = (line.rule, str(line.jobs), str(line.served) if line.rule in KEYED_INPUTS else "")
+    hours = "-" if line.hours is None else f"{line.hours:.2f}"
+    if not line.estimates:
+        return [(*first, "", "", "", "", "", hours, "")]
+    return [
+        (*(first if number == 0 else ("", "", "")), role, *_cells(estimate), hours if number == 0 else "", estimate.basis)
+        for number, (role, estimate) in enumerate(line.estimates.items())
+    ]
+
+
+def _total(lines: Sequence[PlanLine]) -> tuple[str, ...]:
+    estimates = [estimate for line in lines for estimate in line.estimates.values()]
+    spans = []
+    for name in ("requests", "input_tokens", "output_tokens", "dollars"):
+        total = NOTHING
+        for one in estimates:
+            total = total.plus(getattr(one, name))
+        spans.append(total)
+    known = [line.hours for line in lines if line.hours is not None]
+    unknown = len(lines) - len(known)
+    hours = f"{sum(known):.2f}" + (f" + {unknown} rules unknown" if unknown else "")
+    gpu = sum(line.gpu_jobs for line in lines)
+    served = sum(line.served for line in lines)
+    return ("total", str(sum(line.jobs for line in lines)), str(served), "", *_cells(Estimate(*spans, "")), hours, f"{gpu} GPU jobs")
+
+
+def _cells(estimate: Estimate) -> tuple[str, str, str, str]:
+    tokens = _range(estimate.input_tokens, _short), _range(estimate.output_tokens, _short)
+    return (_range(estimate.requests, "{:,.0f}".format), *tokens, _range(estimate.dollars, "${:,.2f}".format))
+
+
+def _range(span: Span, form: Callable[[float], str]) -> str:
+    typical, low, high = (form(value) for value in (span.typical, span.low, span.high))
+    return typical if low == high else f"{typical} [{low} to {high}]"
+
+
+def _short(count: float) -> str:
+    """A large count as people say it: 10.8M, 432k."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if count >= size:
+            return f"{count / size:.3g}{letter}"
+    return f"{count:.0f}"

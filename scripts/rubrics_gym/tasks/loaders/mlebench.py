@@ -1,0 +1,94 @@
+"""MLE-bench: a Kaggle competition as upstream's own `mlebench prepare` splits it. The files are checked against upstream's checksums."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import yaml
+
+from rubrics_gym.records.tasks import Metric
+from rubrics_gym.tasks.built import BuiltTask, built, list_files, outside_task
+from rubrics_gym.tasks.catalog import Entry
+from rubrics_gym.tasks.sources import SourceFiles, SourceProblem
+
+ROOT = "mlebench/competitions"
+
+
+def load(source: SourceFiles, entry: Entry) -> BuiltTask:
+    """Make one competition. SourceProblem when it was not prepared, or a prepared file is not what upstream's checksums say."""
+    config = yaml.safe_load(source.text(f"{ROOT}/{entry.id}/config.yaml"))
+    prepared = f"data/{entry.id}/prepared"
+    public, private = (source.below(f"{prepared}/{part}/") for part in ("public", "private"))
+    if not public or not private:
+        raise SourceProblem(f"mlebench {entry.id}: {prepared} is missing or empty. {source.benchmark.source.by_hand}")
+    _check(source, entry.id, "public", public)
+    _check(source, entry.id, "private", private)
+    files = {f"data/{path.removeprefix(f'{prepared}/public/')}": source.path(path) for path in public}
+    answers = {f"private/{path.removeprefix(f'{prepared}/private/')}": source.path(path) for path in private}
+    words = source.text(f"{ROOT}/{entry.id}/description.md").strip()
+    statement = f"{words}\n\n{list_files(_shown(files))}\n\n## What to hand in\nWrite `submission.csv`.\n"
+    metric = Metric(name=config["grader"]["name"], greater_is_better=not is_lower_better(source, entry.id))
+    task = outside_task(source.benchmark, entry, statement, files, metric)
+    grading = {
+        "competition": entry.id,
+        "answers": _inside(entry, "answers"),
+        "gold_submission": _inside(entry, "gold_submission"),
+        "sample_submission": entry.facts["sample_submission"].split("/prepared/", 1)[-1],
+    }
+    return built(task, files, grading, answers)
+
+
+def is_lower_better(source: SourceFiles, competition: str) -> bool:
+    """Upstream's rule: the leaderboard lists the best team first, so lower is better when the first score is below the last."""
+    import csv
+    import io
+
+    lines = list(csv.DictReader(io.StringIO(source.text(f"{ROOT}/{competition}/leaderboard.csv"))))
+    scores = [float(line["score"]) for line in lines if line.get("score")]
+    if not scores:
+        raise SourceProblem(f"mlebench {competition}: leaderboard.csv holds no scores")
+    return scores[0] < scores[-1]
+
+
+def _inside(entry: Entry, name: str) -> str | None:
+    """Where upstream's config.yaml says that a file lies, below the private folder; null where it names none."""
+    path = entry.facts.get(name)
+    return path.split("/prepared/private/", 1)[-1] if path else None
+
+
+def _check(source: SourceFiles, competition: str, part: str, paths: list[str]) -> None:
+    """Compare with checksums.yaml: file name -> md5 (of upstream's own preparation), nested by folder; it covers tables, not images."""
+    listed = _flat(yaml.safe_load(source.text(f"{ROOT}/{competition}/checksums.yaml")).get(part) or {})
+    folder = f"data/{competition}/prepared/{part}/"
+    for name, digest in listed.items():
+        if f"{folder}{name}" not in paths:
+            raise SourceProblem(f"mlebench {competition}: {folder}{name} is missing. {source.benchmark.source.by_hand}")
+        with open(source.path(f"{folder}{name}"), "rb") as content:
+            if hashlib.file_digest(content, lambda: hashlib.md5(usedforsecurity=False)).hexdigest() != digest:
+                raise SourceProblem(
+                    f"mlebench {competition}: {folder}{name} is not what upstream prepared: its md5 is not that of checksums.yaml"
+                )
+
+
+def _flat(listed: dict[str, Any], prefix: str = "") -> dict[str, str]:
+    flat = {}
+    for name, value in listed.items():
+        flat |= _flat(value, f"{prefix}{name}/") if isinstance(value, dict) else {f"{prefix}{name}": value}
+    return flat
+
+
+def _shown(files: dict[str, Any], most: int = 50) -> dict[str, Any]:
+    """The files that a statement names: all, or those at the top and one of each folder when there are thousands of images."""
+    if len(files) <= most:
+        return files
+    seen: set[str] = set()
+    shown = {}
+    for name in sorted(files):
+        folder = name.rsplit("/", 1)[0]
+        if folder == "data" or folder not in seen:
+            seen.add(folder)
+            shown[name] = files[name]
+        if len(shown) >= most:
+            break
+    return shown
