@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 from typing import Any
 
 import yaml
@@ -41,9 +43,6 @@ def load(source: SourceFiles, entry: Entry) -> BuiltTask:
 
 def is_lower_better(source: SourceFiles, competition: str) -> bool:
     """Upstream's rule: the leaderboard lists the best team first, so lower is better when the first score is below the last."""
-    import csv
-    import io
-
     lines = list(csv.DictReader(io.StringIO(source.text(f"{ROOT}/{competition}/leaderboard.csv"))))
     scores = [float(line["score"]) for line in lines if line.get("score")]
     if not scores:
@@ -58,24 +57,15 @@ def _inside(entry: Entry, name: str) -> str | None:
 
 
 def _check(source: SourceFiles, competition: str, part: str, paths: list[str]) -> None:
-    """Compare with checksums.yaml: file name -> md5 (of upstream's own preparation), nested by folder; it covers tables, not images."""
-    listed = _flat(yaml.safe_load(source.text(f"{ROOT}/{competition}/checksums.yaml")).get(part) or {})
-    folder = f"data/{competition}/prepared/{part}/"
+    """Compare with checksums.yaml: name of a file at the top of its part -> md5 of upstream's own preparation. It covers tables, not images."""
+    listed = yaml.safe_load(source.text(f"{ROOT}/{competition}/checksums.yaml")).get(part) or {}
     for name, digest in listed.items():
-        if f"{folder}{name}" not in paths:
-            raise SourceProblem(f"mlebench {competition}: {folder}{name} is missing. {source.benchmark.source.by_hand}")
-        with open(source.path(f"{folder}{name}"), "rb") as content:
+        path = f"data/{competition}/prepared/{part}/{name}"
+        if path not in paths:
+            raise SourceProblem(f"mlebench {competition}: {path} is missing. {source.benchmark.source.by_hand}")
+        with open(source.path(path), "rb") as content:
             if hashlib.file_digest(content, lambda: hashlib.md5(usedforsecurity=False)).hexdigest() != digest:
-                raise SourceProblem(
-                    f"mlebench {competition}: {folder}{name} is not what upstream prepared: its md5 is not that of checksums.yaml"
-                )
-
-
-def _flat(listed: dict[str, Any], prefix: str = "") -> dict[str, str]:
-    flat = {}
-    for name, value in listed.items():
-        flat |= _flat(value, f"{prefix}{name}/") if isinstance(value, dict) else {f"{prefix}{name}": value}
-    return flat
+                raise SourceProblem(f"mlebench {competition}: {path} is not what upstream prepared: its md5 is not that of checksums.yaml")
 
 
 def _shown(files: dict[str, Any], most: int = 50) -> dict[str, Any]:
