@@ -42,6 +42,10 @@ class Grader(Protocol):
         """The same for tasks of the kind `program`, whose evaluation runs what the agent wrote."""
         ...
 
+    def reference(self, bundle: PrivateBundle) -> dict[str, bytes] | None:
+        """The files of a perfect submission; None or empty when there is no reference answer."""
+        ...
+
     def missing(self, bundle: PrivateBundle, outcome: Outcome, reason: str) -> Findings:
         """What it means when there is no deliverable, or one that no rule takes."""
         ...

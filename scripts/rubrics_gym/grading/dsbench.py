@@ -17,7 +17,7 @@ from pathlib import Path
 from rubrics_gym.grading.bundle import PrivateBundle
 from rubrics_gym.grading.findings import Findings, by_corrected, not_scored
 from rubrics_gym.grading.joining import in_order_of
-from rubrics_gym.grading.programs import ProgramFailed, run_python
+from rubrics_gym.grading.programs import ProgramFailed, last_words, run_python
 from rubrics_gym.grading.submissions import InvalidSubmission, csv_bytes, read_own_csv, read_table
 from rubrics_gym.records.grades import RuleResult
 from rubrics_gym.records.outcomes import Outcome
@@ -74,7 +74,7 @@ def evaluate(bundle: PrivateBundle, submission: bytes) -> float:
         if run.exit_code is None:
             raise ProgramFailed(f"DSBench's script for {bundle.task} was stopped after {TIMEOUT_S:g} s")
         if not result.is_file():
-            raise ProgramFailed(f"DSBench's script for {bundle.task} wrote no score (exit code {run.exit_code}): {run.last_words}")
+            raise ProgramFailed(f"DSBench's script for {bundle.task} wrote no score (exit code {run.exit_code}): {last_words(run)}")
         return float(result.read_text(encoding="utf-8"))
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from rubrics_gym.grading.bundle import PrivateBundle
 from rubrics_gym.grading.findings import Findings, by_corrected, not_scored
 from rubrics_gym.grading.joining import in_order_of
-from rubrics_gym.grading.programs import ProgramFailed, SandboxRun, run_python
+from rubrics_gym.grading.programs import Ended, ProgramFailed, SandboxRun, last_words, run_python
 from rubrics_gym.grading.submissions import InvalidSubmission, csv_bytes, read_own_csv, read_table
 from rubrics_gym.records.grades import RuleResult
 from rubrics_gym.records.outcomes import Outcome
@@ -64,7 +64,7 @@ def grade_in_sandbox(bundle: PrivateBundle, deliverable: Path, run: SandboxRun) 
             shutil.copyfile(deliverable, place)
         (folder / "scripts" / "call.py").write_text(_CALL, encoding="utf-8")
         ended = run(folder, "cd scripts && python call.py", TIMEOUT_S)
-    result = _result(bundle, _score(bundle, ended.exit_code, ended.stdout, ended.last_words))
+    result = _result(bundle, _score(bundle, ended))
     return by_corrected(result, result)
 
 
@@ -86,7 +86,7 @@ def evaluate(bundle: PrivateBundle, name: str, submission: bytes) -> float:
         folder = _laid_out(bundle, Path(place))
         (folder / "submission" / name).write_bytes(submission)
         run = run_python(["-c", _CALL], folder / "scripts", TIMEOUT_S)
-    return _score(bundle, run.exit_code, run.stdout, run.last_words)
+    return _score(bundle, run)
 
 
 def _laid_out(bundle: PrivateBundle, folder: Path) -> Path:
@@ -96,11 +96,11 @@ def _laid_out(bundle: PrivateBundle, folder: Path) -> Path:
     return folder
 
 
-def _score(bundle: PrivateBundle, exit_code: int | None, printed: str, last_words: str) -> float:
-    marked = [line.removeprefix(_MARK) for line in printed.splitlines() if line.startswith(_MARK)]
+def _score(bundle: PrivateBundle, run: Ended) -> float:
+    marked = [line.removeprefix(_MARK) for line in run.stdout.splitlines() if line.startswith(_MARK)]
     if not marked:
-        ended = f"was stopped after {TIMEOUT_S:g} s" if exit_code is None else f"gave no score (exit code {exit_code}): {last_words}"
-        raise ProgramFailed(f"scripts/eval.py of {bundle.task} {ended}")
+        stopped, silent = f"was stopped after {TIMEOUT_S:g} s", f"gave no score (exit code {run.exit_code}): {last_words(run)}"
+        raise ProgramFailed(f"scripts/eval.py of {bundle.task} {stopped if run.exit_code is None else silent}")
     return float(marked[-1])
 
 

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 from rubrics_gym.grading.bundle import PrivateBundle
 from rubrics_gym.grading.findings import Findings, by_official, not_scored
 from rubrics_gym.grading.leaderboards import Cutoffs, LeaderboardProblem, load_cutoffs
-from rubrics_gym.grading.programs import run_python
+from rubrics_gym.grading.programs import last_words, run_python
+from rubrics_gym.grading.self_tests import GraderProblem, SelfTest
 from rubrics_gym.grading.submissions import InvalidSubmission
-from rubrics_gym.records.base import Record
 from rubrics_gym.records.grades import RuleResult
 from rubrics_gym.records.outcomes import Outcome
 
@@ -34,28 +34,6 @@ WORKER = "rubrics_gym.grading.outside.worker"
 PANDAS = "2.2."  # under pandas 3 some grading functions stop for every submission
 TIMEOUT_S = 1800.0
 PERFECT = {True: 1.0, False: 0.0}  # greater is better -> the best score of nearly all metrics
-
-
-class GraderProblem(RuntimeError):
-    """The grader of a competition cannot be trusted or did not answer; the message says why and what to do."""
-
-
-class SelfTest(Record):
-    """What a competition's grading function says about submissions whose worth is known; made once, before anything is graded.
-
-    Scores are those of the official rule; None where the function took no such submission (`reasons` says why) or there is none.
-    """
-
-    competition: str
-    gold: float | None
-    perfect: bool  # the reference answers score the best value of the metric, or at least a gold medal
-    sample: float | None
-    shuffled: float | None  # the reference answers with their rows in another order
-    shuffled_canonical: float | None
-    ids: tuple[str, ...]  # columns that rows are joined by in the canonical form
-    order_matters: bool  # the official score changes with the order of the rows
-    reasons: dict[str, str]
-    packages: dict[str, str]
 
 
 def grade(bundle: PrivateBundle, deliverable: Path) -> Findings:
@@ -85,7 +63,7 @@ def reference(bundle: PrivateBundle) -> dict[str, bytes]:
 def self_test(bundle: PrivateBundle) -> SelfTest:
     """Grade the reference answers, the sample submission and shuffled reference answers. GraderProblem when there is no answer.
 
-    The result is a finding, not a verdict: `refuse_if_unsound` draws the consequence.
+    The result is a finding, not a verdict: `self_tests.refuse_if_unsound` draws the consequence.
     """
     answer = _ask(bundle, None)
     found = {
@@ -104,17 +82,6 @@ def self_test(bundle: PrivateBundle) -> SelfTest:
         reasons={name: result["reason"] for name, result in found.items() if result["score"] is None},
         packages=answer["packages"],
     )
-
-
-def refuse_if_unsound(test: SelfTest) -> None:
-    """GraderProblem when the reference answers are not perfect: then no score of this grader means anything."""
-    if not test.perfect:
-        said = "no score" if test.gold is None else f"a score of {test.gold}"
-        reason = f" ({test.reasons['gold']})" if "gold" in test.reasons else ""
-        raise GraderProblem(
-            f"the grader of {test.competition} gives the reference answers {said}{reason}. Nothing is graded with it: check the prepared data "
-            "against upstream's checksums, and make the grading environment again (`make grading`)."
-        )
 
 
 def _ask(bundle: PrivateBundle, submission: Path | None) -> dict[str, Any]:
@@ -143,7 +110,7 @@ def _answer(competition: str, request: dict[str, Any], folder: Path) -> dict[str
     try:
         answer: dict[str, Any] = json.loads(run.stdout)
     except ValueError:
-        raise GraderProblem(f"the grader of {competition} ended with exit code {run.exit_code} and no answer: {run.last_words}") from None
+        raise GraderProblem(f"the grader of {competition} ended with exit code {run.exit_code} and no answer: {last_words(run)}") from None
     version = answer["packages"]["pandas"]
     if not version.startswith(PANDAS):
         raise GraderProblem(f"the grading environment has pandas {version}; expected {PANDAS}*. Make it again with `make grading`.")

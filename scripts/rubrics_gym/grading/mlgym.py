@@ -23,7 +23,7 @@ from rubrics_gym.grading.bundle import PrivateBundle
 from rubrics_gym.grading.findings import Findings, by_corrected, not_scored
 from rubrics_gym.grading.joining import in_order_of
 from rubrics_gym.grading.metrics import better
-from rubrics_gym.grading.programs import ProgramFailed, Run, SandboxRun, run_python
+from rubrics_gym.grading.programs import Ended, ProgramFailed, SandboxRun, last_words, run_python
 from rubrics_gym.grading.submissions import InvalidSubmission, csv_bytes, read_own_csv, read_table
 from rubrics_gym.records.grades import RuleResult
 from rubrics_gym.records.outcomes import Outcome
@@ -83,7 +83,7 @@ def evaluate(bundle: PrivateBundle, submission: bytes) -> dict[str, float]:
     return read_metrics(bundle.task, run)
 
 
-def read_metrics(task: str, run: Run) -> dict[str, float]:
+def read_metrics(task: str, run: Ended) -> dict[str, float]:
     """The last line of the output that is a JSON object of numbers. InvalidSubmission when the program ends with an error of its own words."""
     for line in reversed(run.stdout.splitlines()):
         try:
@@ -94,9 +94,9 @@ def read_metrics(task: str, run: Run) -> dict[str, float]:
             return {name: float(value) for name, value in found.items()}
     if run.exit_code is None:
         raise ProgramFailed(f"the evaluation program of {task} was stopped at its time limit")
-    if run.exit_code == 1 and "Traceback" not in run.stderr:  # it says what is wrong and leaves
-        raise InvalidSubmission(f"the evaluation program refuses it: {run.last_words}")
-    raise ProgramFailed(f"the evaluation program of {task} printed no metrics (exit code {run.exit_code}): {run.last_words}")
+    if run.exit_code == 1 and "Traceback" not in run.stderr + run.stdout:  # it says what is wrong and leaves
+        raise InvalidSubmission(f"the evaluation program refuses it: {last_words(run)}")
+    raise ProgramFailed(f"the evaluation program of {task} printed no metrics (exit code {run.exit_code}): {last_words(run)}")
 
 
 def _in_order(header: list[str], rows: list[dict[str, str]], bundle: PrivateBundle) -> list[dict[str, str]]:

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from rubrics_gym.settings.places import grading_python
 from rubrics_gym.settings.process import die_with_parent
@@ -28,21 +29,33 @@ class ProgramFailed(RuntimeError):
     """An evaluation program ended without an answer: no environment, a time limit, an exit code. Never the agent's doing by itself."""
 
 
+class Ended(Protocol):
+    """How a program ended, wherever it ran. `exit_code` is None when the time limit ended it."""
+
+    @property
+    def exit_code(self) -> int | None: ...
+    @property
+    def stdout(self) -> str: ...
+    @property
+    def stderr(self) -> str: ...
+
+
 @dataclass(frozen=True)
 class Run:
-    """How a program ended. `exit_code` is None when the time limit ended it."""
+    """How a program ended in the grading environment."""
 
     exit_code: int | None
     stdout: str
     stderr: str
 
-    @property
-    def last_words(self) -> str:
-        return " ".join((self.stderr or self.stdout).split())[-SHOWN:]
+
+# folder that is the working folder, command, seconds -> how it ended; the program sees the folder and nothing else of ours
+SandboxRun = Callable[[Path, str, float], Ended]
 
 
-# folder that is the working folder, command, seconds -> how it ended; everything that it can see is in the folder
-SandboxRun = Callable[[Path, str, float], Run]
+def last_words(run: Ended) -> str:
+    """The end of what a program printed, in one line, for a message."""
+    return " ".join((run.stderr or run.stdout).split())[-SHOWN:]
 
 
 def run_python(arguments: Sequence[str], folder: Path, timeout_s: float, text: str = "") -> Run:
