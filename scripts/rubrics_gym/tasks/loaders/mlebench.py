@@ -28,6 +28,10 @@ def load(source: SourceFiles, entry: Entry) -> BuiltTask:
     _check(source, entry.id, "private", private)
     files = {f"data/{path.removeprefix(f'{prepared}/public/')}": source.path(path) for path in public}
     answers = {f"private/{path.removeprefix(f'{prepared}/private/')}": source.path(path) for path in private}
+    sample = entry.facts["sample_submission"].split("/prepared/", 1)[-1]
+    if source.exists(f"{prepared}/{sample}"):
+        answers[sample] = source.path(f"{prepared}/{sample}")
+    answers |= {f"upstream/{path}": source.path(path) for path in _grading_modules(source, entry.id)}
     words = source.text(f"{ROOT}/{entry.id}/description.md").strip()
     statement = f"{words}\n\n{list_files(_shown(files))}\n\n## What to hand in\nWrite `submission.csv`.\n"
     metric = Metric(name=config["grader"]["name"], greater_is_better=not is_lower_better(source, entry.id))
@@ -36,9 +40,16 @@ def load(source: SourceFiles, entry: Entry) -> BuiltTask:
         "competition": entry.id,
         "answers": _inside(entry, "answers"),
         "gold_submission": _inside(entry, "gold_submission"),
-        "sample_submission": entry.facts["sample_submission"].split("/prepared/", 1)[-1],
+        "sample_submission": sample,
     }
     return built(task, files, grading, answers)
+
+
+def _grading_modules(source: SourceFiles, competition: str) -> list[str]:
+    """Upstream's modules that the competition's grading function may import: its own and the common ones, not those that prepare data."""
+    folder = f"{ROOT}/{competition}/"
+    modules = [path for path in source.hashes if path.endswith(".py") and (path.startswith(folder) or path.count("/") <= ROOT.count("/") + 1)]
+    return sorted(path for path in modules if not path.endswith("/prepare.py"))
 
 
 def is_lower_better(source: SourceFiles, competition: str) -> bool:
