@@ -244,6 +244,10 @@ def libraries_made_by(*recipes):
     return one_of(name for name, library in STUDY.libraries.items() if isinstance(library, recipes))
 
 
+# libraries that a model was asked to write, in the order of the study
+WRITTEN_LIBRARIES = [name for name, library in STUDY.libraries.items() if isinstance(library, (Mined, Quota))]
+
+
 def one_of(names):
     """A pattern that matches exactly these names (and nothing, when there are none)."""
     return "|".join(re.escape(name) for name in sorted(names)) or "(?!)"

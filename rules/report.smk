@@ -37,8 +37,10 @@ rule account_costs:
         trajectories=lambda w: files("trajectory.jsonl", every_attempt()),
         final_of=lambda w: files("trajectory.jsonl", every_episode()),
         finals=lambda w: files("final.json", every_episode()),
+        rubrics=[library_file(name, "rubrics.jsonl") for name in WRITTEN_LIBRARIES],
     output:
         requests="<results>/tables/requests.csv",
+        unit_costs="<results>/tables/unit_costs.csv",
         attempts="<results>/tables/attempts.csv",
         times="<results>/tables/times.csv",
     log:

@@ -14,7 +14,7 @@ from rubrics_gym.report import figures
 from rubrics_gym.report.arms import Episode, contrasts, results_per_arm
 from rubrics_gym.report.dashboard import build_dashboard
 from rubrics_gym.report.judges import NO_LIBRARY
-from rubrics_gym.report.ledger import attempt_rows, request_rows
+from rubrics_gym.report.ledger import attempt_rows, request_rows, unit_cost_rows
 from rubrics_gym.report.mixes import failure_mix, library_rows
 from rubrics_gym.report.specs import SPECS
 from rubrics_gym.report.times import AttemptTimes, time_rows
@@ -212,6 +212,7 @@ def tables(competitions: int = 6, repeats: int = 2) -> dict[str, list[dict[str, 
         "recall_by_type": recall_by_type(),
         "truth": truth_rows(findings, STUDY, simulated=True),
         "requests": request_rows(ledger_lines(), STUDY, simulated=True),
+        "unit_costs": unit_cost_rows(ledger_lines(), {"mined": (40, ("mine/weighted/pool", "classify/mined"))}, STUDY, simulated=True),
         "attempts": attempt_rows(attempts, outcomes, STUDY, simulated=True),
         "times": time_rows(times, STUDY, simulated=True),
     }

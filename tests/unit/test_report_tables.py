@@ -37,7 +37,7 @@ def test_no_rate_travels_without_its_evidence(name: str) -> None:
     """A table with a rate has n, clusters, interval kind, study or distribution, and the simulated label; each rate has its interval's ends or is one."""
     columns = {column.name: column for column in SPECS[name].columns}
     if not any(column.unit in RATES for column in columns.values()):
-        assert name in WITHOUT_RATES | {"times"}
+        assert name in WITHOUT_RATES | {"times", "unit_costs"}
         return
     assert {"n", "clusters", "interval_kind", "simulated"} <= columns.keys()
     assert {"study", "distribution"} & columns.keys()

@@ -371,11 +371,15 @@ REQUESTS = TableSpec(
         Column("stage", "Stage"),
         Column("role", "Role"),
         Column("model", "Model", Unit.CODE),
+        Column("collection", "Collection", Unit.CODE),
+        Column("library", "Library", Unit.CODE, "Of a judge: the one that it retrieved from."),
+        Column("arm", "Arm", Unit.CODE),
         Column("reserved", "Reserved", Unit.COUNT),
         Column("returned", "Returned", Unit.COUNT),
         Column("failed", "Failed", Unit.COUNT),
         Column("unresolved", "Unresolved", Unit.COUNT, "Sent, and no end on record: charged at its maximum, never repeated in silence."),
         Column("refused", "Refused", Unit.COUNT, "Would have passed the allowance; not sent."),
+        Column("replaced", "Repeated", Unit.COUNT, "Records that repeat one that failed or stayed unresolved."),
         Column("input_tokens", "Input tokens", Unit.COUNT),
         Column("output_tokens", "Output tokens", Unit.COUNT),
         Column("cost_microdollars", "Cost", Unit.MICRODOLLARS),
@@ -383,6 +387,22 @@ REQUESTS = TableSpec(
         hidden("simulated", Unit.FLAG),
     ),
     "Costs of simulated models are what the price table says their tokens would have cost; nothing was paid.",
+)
+
+UNIT_COSTS = TableSpec(
+    "unit_costs",
+    "What one of each cost",
+    "Cost of a rollout, an episode (its judge included), a verdict, and a rubric of a library (its miner and its classifier).",
+    (
+        Column("what", "One"),
+        Column("of", "Of", Unit.CODE, "Collection, arm, or library."),
+        Column("mean_microdollars", "Mean cost", Unit.MICRODOLLARS, low="low", high="high"),
+        hidden("low", Unit.MICRODOLLARS),
+        hidden("high", Unit.MICRODOLLARS),
+        Column("total_microdollars", "Total cost", Unit.MICRODOLLARS),
+        *_evidence(),
+    ),
+    "Libraries of one miner share its answers, so totals of rubrics overlap. Costs of simulated models were not paid.",
 )
 
 ATTEMPTS = TableSpec(
@@ -464,6 +484,7 @@ SPECS: dict[str, TableSpec] = {
         RECALL_BY_TYPE,
         TRUTH,
         REQUESTS,
+        UNIT_COSTS,
         ATTEMPTS,
         TIMES,
     )

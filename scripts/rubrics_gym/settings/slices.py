@@ -39,6 +39,7 @@ from rubrics_gym.settings.study import (
     Study,
     TextSimulation,
 )
+from rubrics_gym.settings.units import units_of
 
 Wildcards = Mapping[str, str]
 
@@ -184,6 +185,8 @@ class AccountCosts(Settings):
     study: str
     simulated: bool
     statistics: Statistics
+    library_of: dict[str, str]  # arm -> the library of its judge
+    asked_for: dict[str, tuple[str, ...]]  # library -> units that were asked to write and sort it; nobody writes a library made from others
 
 
 class BuildDashboard(Settings):
@@ -377,7 +380,19 @@ def _build_truth_table(study: Study, w: Wildcards) -> BuildTruthTable:
 
 
 def _account_costs(study: Study, w: Wildcards) -> AccountCosts:
-    return AccountCosts(study=study.name, simulated=is_simulated(study), statistics=study.statistics)
+    writers = {Mined: "mine_candidates", Quota: "fill_quota"}
+    asked_for = {}
+    for name, recipe in study.libraries.items():
+        if type(recipe) in writers:
+            w = {"library": name}
+            asked_for[name] = units_of(writers[type(recipe)], study, w)["miner"] + units_of("categorize_rubrics", study, w)["classifier"]
+    return AccountCosts(
+        study=study.name,
+        simulated=is_simulated(study),
+        statistics=study.statistics,
+        library_of={arm: judge.library for arm, judge in judges(study).items() if judge.library is not None},
+        asked_for=asked_for,
+    )
 
 
 def _build_dashboard(study: Study, w: Wildcards) -> BuildDashboard:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from scipy import stats
+from scipy.special import stdtrit
 
 from rubrics_gym.models.prices import PriceTable, cost
 from rubrics_gym.models.request import Usage
@@ -132,5 +132,5 @@ def predicted_sum(values: Sequence[float], count: int, confidence: float = 0.95)
     The t prediction interval for a sum of new observations, e.g. Hahn and Meeker, Statistical Intervals (1991), section 4.
     """
     size, mean = len(values), statistics.fmean(values)
-    half = float(stats.t.ppf(0.5 + confidence / 2, size - 1)) * statistics.stdev(values) * math.sqrt(count + count**2 / size)
+    half = float(stdtrit(size - 1, 0.5 + confidence / 2)) * statistics.stdev(values) * math.sqrt(count + count**2 / size)
     return Span(low=max(0.0, count * mean - half), typical=count * mean, high=count * mean + half)
