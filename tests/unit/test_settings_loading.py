@@ -109,3 +109,9 @@ def test_a_collection_is_collected_or_imported(config: dict[str, Any]) -> None:
         loading.load_study({**config, "collections": {**config["collections"], "mine": {"import": "logs", "fromat": "atif"}}}, "a")
     with pytest.raises(loading.ConfigurationError, match=r"unknown key `collections.mine.attemps`. Did you mean `attempts`"):
         loading.load_study({**config, "collections": {**config["collections"], "mine": {"attemps": 2}}}, "a")
+
+
+def test_a_block_set_to_null_is_left_out(config: dict[str, Any]) -> None:
+    above = {"extends": "config/config.yaml", "arms": {"random": None}, "evaluation": {"arms": ["execute"]}}
+    assert "random" not in loading.load_study(above, "a").arms
+    assert "random" in loading.load_study(config, "b").arms

@@ -20,7 +20,7 @@ class ConfigurationError(ValueError):
 
 
 def read_file(path: str | Path) -> dict[str, Any]:
-    """Read one configuration file and what it extends, nearest last. Mappings are merged, everything else replaced."""
+    """Read one configuration file and what it extends, nearest last. Mappings are merged, everything else replaced; a block set to null is left out."""
     try:
         content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -50,6 +50,8 @@ def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
             and value.get("recipe", merged[key].get("recipe")) == merged[key].get("recipe")
         ):
             merged[key] = _merge(merged[key], value)
+        elif value is None and isinstance(merged.get(key), Mapping):
+            del merged[key]  # a collection, library or arm of the other file that this study does without
         else:
             merged[key] = value
     return merged

@@ -526,7 +526,8 @@ class Study(Settings):
     """A whole study. This is what a configuration file holds."""
 
     extends: str | tuple[str, ...] | None = Field(
-        None, description="Other configuration files that this one starts from, the nearest last; keys given here replace keys given there."
+        None,
+        description="Other configuration files that this one starts from, the nearest last; keys given here replace keys given there, and a block set to null is left out.",
     )
     name: Name = Field("default", description="Name of the study.")
     seed: int = Field(20261129, description="Seed of everything that is drawn at random.")

@@ -18,7 +18,7 @@ from rubrics_gym.models.request import Usage
 from rubrics_gym.records.base import Record
 from rubrics_gym.store.ledger import LedgerLine, State
 
-FEWEST_UNITS = 5  # on record, from which a kind of work is extrapolated from them
+FEWEST_UNITS = 2  # on record, from which a kind of work is extrapolated from them
 
 
 class Span(Record):
@@ -110,7 +110,7 @@ def estimate(
             predicted_sum([float(getattr(use, name)) for use in history], units)
             for name in ("requests", "input_tokens", "output_tokens", "microdollars")
         ]
-        return Estimate(*spans[:3], spans[3].times(1e-6).at_most(limit.dollars * units), f"{len(history)} units on record")
+        return Estimate(*spans[:3], spans[3].times(1e-6).at_most(limit.dollars * units), f"{len(history)} on record")
     requests = expected.requests.at_most(limit.requests).times(units)
     tokens_in, tokens_out = (
         Span(**{end: getattr(requests, end) * getattr(per_request, end) for end in ("low", "typical", "high")})
@@ -123,7 +123,7 @@ def estimate(
             for end in ("low", "typical", "high")
         }
     )
-    return Estimate(requests, tokens_in, tokens_out, dollars.at_most(limit.dollars * units), "stated expectation")
+    return Estimate(requests, tokens_in, tokens_out, dollars.at_most(limit.dollars * units), "expectation")
 
 
 def predicted_sum(values: Sequence[float], count: int, confidence: float = 0.95) -> Span:
