@@ -26,6 +26,7 @@ include: "rules/collect.smk"  # rollouts of the agent on pool tasks, graded
 include: "rules/failures.smk"  # failed commands, categories, causes, distributions
 include: "rules/libraries.smk"  # mining, merging, matching, nulls, embeddings
 include: "rules/evaluate.smk"  # episodes on held-out tasks, one per arm and repeat
+include: "rules/grading.smk"  # self-tests, acceptance agents, disagreements, MLE-bench's report
 include: "rules/judge.smk"  # the judge replayed over commands that really ran
 include: "rules/report.smk"  # tables, figures, dashboard
 include: "rules/protocol.smk"  # a frozen protocol: what came out beside what was frozen

@@ -32,6 +32,7 @@ rule collect_rollout:
 
 rule grade_rollout:
     input:
+        unpack(self_test_of),
         trajectory="<results>/rollouts/{collection}/{benchmark}/{task}/{attempt}/trajectory.jsonl",
         artifacts="<results>/rollouts/{collection}/{benchmark}/{task}/{attempt}/artifacts.tar.gz",
         private="<results>/tasks/{benchmark}/{task}/private.tar.gz",
@@ -43,7 +44,7 @@ rule grade_rollout:
         "<benchmarks>/grade_rollout/{collection}/{benchmark}/{task}/{attempt}.tsv"
     params:
         settings=settings("grade_rollout"),
-        code=code("grade_rollout", also=grader),
+        code=code("grade_rollout", also=grader, without=lambda w: what_no_grader_runs(w.benchmark)),
     message:
         "Grading rollout {wildcards.attempt} of {wildcards.task}"
     script:

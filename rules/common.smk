@@ -311,6 +311,34 @@ def grader(wildcards):
     return (grader_module(wildcards.benchmark),)
 
 
+def what_no_grader_runs(benchmark):
+    """The sandbox, for benchmarks whose evaluation runs nothing of the agent's."""
+    return () if benchmark in slices.RUN_PROGRAMS else ("rubrics_gym.harness.evaluation",)
+
+
+def self_test_of(wildcards):
+    """The test that a grader of outside code passes before it grades; others are tested with this code."""
+    return (
+        {"self_test": f"{RESULTS}/tasks/{wildcards.benchmark}/{wildcards.task}/self_test.json"} if wildcards.benchmark == "mlebench" else {}
+    )
+
+
+def tasks_of_study():
+    """(benchmark, task) of everything that the study collects or evaluates, in order and once."""
+    collected = [(collection.tasks.benchmark, task) for name, collection in STUDY.collected.items() for task in POOL_TASKS[name]]
+    return list(dict.fromkeys([*collected, *((STUDY.evaluation.benchmark, task) for task in HELD_OUT_TASKS)]))
+
+
+def graded_attempts():
+    """The grade of every attempt that the study makes; imported ones have none of ours."""
+    return files("grade.json", every_attempt())
+
+
+def episodes_of(arm, repeat):
+    """Folders of the episodes of one arm and repeat on the current split."""
+    return [folder for folder in episodes(arm) if f"/{arm}/{repeat}/" in folder]
+
+
 # what an episode without a judge does not reach
 JUDGE_ROOMS = ("rubrics_gym.judge", "rubrics_gym.libraries", "rubrics_gym.providers.simulated.judge")
 

@@ -60,6 +60,7 @@ rule run_final:
 
 rule grade_episode:
     input:
+        unpack(self_test_of),
         trajectory="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/trajectory.jsonl",
         final="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/final.json",
         artifacts="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/final_artifacts.tar.gz",
@@ -72,7 +73,7 @@ rule grade_episode:
         "<benchmarks>/grade_episode/{split}/{arm}/{repeat}/{benchmark}/{task}.tsv"
     params:
         settings=settings("grade_episode"),
-        code=code("grade_episode", also=grader),
+        code=code("grade_episode", also=grader, without=lambda w: what_no_grader_runs(w.benchmark)),
     message:
         "Grading {wildcards.task} ({wildcards.arm}, repeat {wildcards.repeat})"
     script:

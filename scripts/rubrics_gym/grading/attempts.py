@@ -9,9 +9,11 @@ from typing import Protocol
 
 from rubrics_gym.grading.bundle import PrivateBundle
 from rubrics_gym.grading.findings import Findings
+from rubrics_gym.grading.programs import ProgramFailed, SandboxRun
 from rubrics_gym.grading.submissions import InvalidSubmission
 from rubrics_gym.records.grades import Grade, RuleResult
 from rubrics_gym.records.outcomes import POLICY, Outcome
+from rubrics_gym.records.tasks import TaskKind
 
 # Benchmarks that can be graded, each by the module of this room that has its name. It is opened by that name, so that a grading job reaches no
 # grader but its own.
@@ -36,6 +38,14 @@ class Grader(Protocol):
         """Grade a deliverable; other files of the task lie beside it. InvalidSubmission when no rule takes it."""
         ...
 
+    def grade_in_sandbox(self, bundle: PrivateBundle, deliverable: Path, run: SandboxRun) -> Findings:
+        """The same for tasks of the kind `program`, whose evaluation runs what the agent wrote."""
+        ...
+
+    def reference(self, bundle: PrivateBundle) -> dict[str, bytes] | None:
+        """The files of a perfect submission; None or empty when there is no reference answer."""
+        ...
+
     def missing(self, bundle: PrivateBundle, outcome: Outcome, reason: str) -> Findings:
         """What it means when there is no deliverable, or one that no rule takes."""
         ...
@@ -48,21 +58,24 @@ def grader_module(benchmark: str) -> str:
     return f"rubrics_gym.grading.{benchmark}"
 
 
-def grade(private_archive: str | Path, deliverable: str | Path | None, outcome: Outcome | None) -> Grade:
+def grade(
+    private_archive: str | Path, deliverable: str | Path | None, outcome: Outcome | None, run_in_sandbox: SandboxRun | None = None
+) -> Grade:
     """Grade what an attempt left behind.
 
     `deliverable` is the file that the task asks for, or None (or a path where nothing is) when there is none; where a task asks for several
     (`deliverables` in its bundle), it is the first, and the others lie beside it. `outcome` is how the
     attempt ended when that is known already: an infrastructure loss passes through without a score; an end of the agent's own (a limit,
     no memory) stands when there is no deliverable, and does not void one that is there. What is wrong with the deliverable is `invalid`;
-    what goes wrong in here is `grader_error`, which is never the agent's doing.
+    what goes wrong in here is `grader_error`, which is never the agent's doing. `run_in_sandbox` is for tasks whose evaluation runs the agent's own
+    program; without it they are grader errors.
     """
     bundle = PrivateBundle(private_archive)
     path = Path(deliverable) if deliverable is not None else None
-    return _grade(bundle, _findings(bundle, path, outcome), path)
+    return _grade(bundle, _findings(bundle, path, outcome, run_in_sandbox), path)
 
 
-def _findings(bundle: PrivateBundle, path: Path | None, outcome: Outcome | None) -> Findings:
+def _findings(bundle: PrivateBundle, path: Path | None, outcome: Outcome | None, run_in_sandbox: SandboxRun | None) -> Findings:
     if outcome is not None and not POLICY[outcome].agents_doing:
         return Findings(RuleResult(outcome=outcome, reason=f"the attempt was lost: {outcome}"))
     try:
@@ -71,7 +84,11 @@ def _findings(bundle: PrivateBundle, path: Path | None, outcome: Outcome | None)
             own_end = outcome if outcome in (Outcome.LIMIT_REACHED, Outcome.AGENT_OUT_OF_MEMORY) else Outcome.NO_SUBMISSION
             return grader.missing(bundle, own_end, "nothing was handed in")
         try:
-            return grader.grade(bundle, path)
+            if bundle.grading["kind"] != TaskKind.PROGRAM:
+                return grader.grade(bundle, path)
+            if run_in_sandbox is None:
+                raise ProgramFailed("the evaluation runs the agent's own program, and no sandbox was handed in")
+            return grader.grade_in_sandbox(bundle, path, run_in_sandbox)
         except InvalidSubmission as error:
             return grader.missing(bundle, Outcome.INVALID, str(error))
     except Exception as error:  # a defect of ours, or of the benchmark's grader, must not count against the agent

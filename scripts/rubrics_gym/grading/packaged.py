@@ -15,7 +15,7 @@ from rubrics_gym.grading.findings import Findings, not_scored
 from rubrics_gym.grading.submissions import read_own_csv
 from rubrics_gym.records.grades import RuleResult
 from rubrics_gym.records.outcomes import Outcome
-from rubrics_gym.records.tasks import TaskKind, Thresholds
+from rubrics_gym.records.tasks import DELIVERABLE, TaskKind, Thresholds
 
 
 def grade(bundle: PrivateBundle, deliverable: Path) -> Findings:
@@ -31,6 +31,15 @@ def grade(bundle: PrivateBundle, deliverable: Path) -> Findings:
         share = result_files.correct_share(deliverable, truth, tolerance, bundle.grading["key"])
     right = share == 1.0
     return Findings(RuleResult(outcome=Outcome.VALID, score=float(right), correct_share=share, ended_wrong=not right))
+
+
+def reference(bundle: PrivateBundle) -> dict[str, bytes]:
+    """The answers, in the form of the deliverable."""
+    kind = TaskKind(bundle.grading["kind"])
+    if kind is TaskKind.QUESTION:
+        pairs = json.loads(bundle.members["answers.json"])
+        return {DELIVERABLE[kind]: "".join(f"@{name}[{value}]\n" for name, value in pairs.items()).encode()}
+    return {DELIVERABLE[kind]: bundle.members["answers.csv"]}
 
 
 def missing(bundle: PrivateBundle, outcome: Outcome, reason: str) -> Findings:

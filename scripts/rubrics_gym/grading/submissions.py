@@ -14,13 +14,13 @@ class InvalidSubmission(ValueError):
     """The deliverable breaks a rule of the statement; the message says which, for people."""
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
     """The text of a deliverable. Links are refused: they could point at files that only the grader may read."""
     if path.is_symlink() or not path.is_file():
         raise InvalidSubmission(f"{path.name} is not a regular file")
     size = path.stat().st_size
-    if size > MAX_BYTES:
-        raise InvalidSubmission(f"{path.name} has {size:,} bytes; at most {MAX_BYTES:,} are read")
+    if size > max_bytes:
+        raise InvalidSubmission(f"{path.name} has {size:,} bytes; at most {max_bytes:,} are read")
     try:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -29,24 +29,41 @@ def read_text(path: Path) -> str:
 
 def read_csv(path: Path, columns: list[str]) -> list[dict[str, str]]:
     """The rows of a CSV deliverable that must have exactly these columns, in any order."""
+    header, rows = read_table(path)
+    if sorted(header) != sorted(columns):
+        raise InvalidSubmission(f"{path.name} has the columns {_listed(header)}; expected {_listed(columns)}")
+    return rows
+
+
+def read_table(path: Path, max_bytes: int = MAX_BYTES) -> tuple[list[str], list[dict[str, str]]]:
+    """Header and rows of a CSV deliverable, cells without outer blanks. Columns must have names of their own, and every row as many cells."""
     try:
-        lines = [line for line in csv.reader(io.StringIO(read_text(path)), strict=True) if line]
+        lines = [line for line in csv.reader(io.StringIO(read_text(path, max_bytes)), strict=True) if line]
     except csv.Error as error:
         raise InvalidSubmission(f"{path.name} is not readable as CSV: {error}") from None
     if not lines:
         raise InvalidSubmission(f"{path.name} is empty")
     header = [name.strip() for name in lines[0]]
-    if sorted(header) != sorted(columns):
-        raise InvalidSubmission(f"{path.name} has the columns {_listed(header)}; expected {_listed(columns)}")
+    if len(set(header)) != len(header):
+        raise InvalidSubmission(f"{path.name} has the columns {_listed(header)}, of which two have the same name")
     for number, line in enumerate(lines[1:], 1):
         if len(line) != len(header):
             raise InvalidSubmission(f"row {number} of {path.name} has {len(line)} cells; the header has {len(header)}")
-    return [dict(zip(header, (cell.strip() for cell in line), strict=True)) for line in lines[1:]]
+    return header, [dict(zip(header, (cell.strip() for cell in line), strict=True)) for line in lines[1:]]
 
 
 def read_own_csv(content: bytes) -> list[dict[str, str]]:
-    """The rows of a CSV file that this project wrote."""
-    return list(csv.DictReader(io.StringIO(content.decode())))
+    """The rows of a CSV file of a bundle's."""
+    return list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"))))
+
+
+def csv_bytes(rows: list[dict[str, str]]) -> bytes:
+    """A CSV file of one or more rows with the same columns."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
 
 
 def as_number(text: str) -> float | None:

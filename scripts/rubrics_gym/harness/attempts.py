@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Self
 
 from rubrics_gym.harness.artifacts import write_artifacts
-from rubrics_gym.harness.episode import Attempt, run_episode
+from rubrics_gym.harness.episode import Asks, Attempt, run_episode
 from rubrics_gym.harness.execution import Judge
 from rubrics_gym.harness.recorder import Recorder, read_trajectory
 from rubrics_gym.harness.sandbox import Sandbox
-from rubrics_gym.models.client import Client
 from rubrics_gym.models.prompts import Prompt
 from rubrics_gym.records.files import iter_json_lines, write_json_lines
 from rubrics_gym.records.tasks import Task
@@ -67,7 +66,7 @@ def complete_plan(folder: Path, earlier: Iterable[Path]) -> None:
 
 def record_attempt(
     attempt: Attempt,
-    client: Client,
+    client: Asks,
     judge: Judge | None,
     settings: SandboxSettings,
     place: WorkPlace,

@@ -6,14 +6,14 @@ import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from rubrics_gym.harness.conversation import ContextFull, fitted
 from rubrics_gym.harness.execution import Commands, Judge
 from rubrics_gym.harness.recorder import Recorder
 from rubrics_gym.harness.sandbox import DiskReserve, Sandbox, SandboxDied
 from rubrics_gym.harness.world import regular_files
-from rubrics_gym.models.client import Answer, Client
+from rubrics_gym.models.client import Answer
 from rubrics_gym.models.prompts import Prompt
 from rubrics_gym.models.request import Message, ProviderError, Request, Tool, ToolCall, ToolResult
 from rubrics_gym.records.outcomes import Outcome
@@ -28,6 +28,12 @@ BASH = Tool(
     parameters={"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"], "additionalProperties": False},
 )
 _MALFORMED_TURNS = 3  # so many in a row end the episode
+
+
+class Asks(Protocol):
+    """Whoever answers the agent's requests: a client of a model, or an agent without one."""
+
+    def ask(self, request: Request, occurrence: int = 0) -> Answer: ...
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class _Ended(Exception):
 
 def run_episode(
     attempt: Attempt,
-    client: Client,
+    client: Asks,
     judge: Judge | None,
     sandbox: Sandbox,
     recorder: Recorder,
@@ -87,7 +93,7 @@ def run_episode(
 @dataclass
 class _Episode:
     attempt: Attempt
-    client: Client
+    client: Asks
     judge: Judge | None
     sandbox: Sandbox
     recorder: Recorder

@@ -96,6 +96,40 @@ POOL = TableSpec(
     "The page shows the benchmarks of this study; tables/pool.csv has every task of every benchmark.",
 )
 
+ACCEPTANCE = TableSpec(
+    "acceptance",
+    "Acceptance of tasks",
+    "Every task of the study, tried out with the reference answer and with none.",
+    (
+        Column("benchmark", "Benchmark"),
+        Column("task", "Task", Unit.CODE),
+        Column("oracle", "Reference answer", help="Scores in full, or not; or the task has no reference answer."),
+        Column("oracle_outcome", "Outcome", Unit.CODE),
+        Column("oracle_score", "Score", Unit.NUMBER, "Of the rule that counts."),
+        Column("official_score", "Official score", Unit.NUMBER, "Of the benchmark's own rule, where there are two."),
+        Column("nop", "No answer", help="Must score as missing."),
+        Column("nop_outcome", "Outcome", Unit.CODE),
+        Column("reason", "Why"),
+    ),
+)
+
+DISAGREEMENTS = TableSpec(
+    "grader_disagreements",
+    "Disagreements of graders",
+    "Attempts that a benchmark's official rule and the corrected one judge differently, by the gravest difference.",
+    (
+        Column("group", "Collection or arm", Unit.CODE),
+        Column("benchmark", "Benchmark"),
+        Column("graded", "Graded", Unit.COUNT, "Attempts graded by two rules."),
+        Column("agree", "Agree", Unit.COUNT),
+        Column("outcome", "Other outcome", Unit.COUNT, "One rule takes the submission, the other does not."),
+        Column("medal", "Other medal", Unit.COUNT),
+        Column("verdict", "Other verdict", Unit.COUNT, "Ended wrong by one rule and not by the other."),
+        Column("score", "Other score", Unit.COUNT, "The score alone differs."),
+        Column("tasks", "Tasks", Unit.CODE),
+    ),
+)
+
 FAILURE_MIX = TableSpec(
     "failure_mix",
     "Failure mix",

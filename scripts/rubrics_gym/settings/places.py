@@ -20,3 +20,8 @@ def wheel_folder() -> Path:
 def source_folder() -> Path:
     """Cached sources of benchmarks: `sources/`, or the folder that RUBRICS_SOURCES names."""
     return Path(os.environ.get("RUBRICS_SOURCES", "sources"))
+
+
+def grading_python() -> Path:
+    """The Python of the grading environment: made by `make grading` in `.venv-grading`, or the one that RUBRICS_GRADING_PYTHON names."""
+    return Path(os.environ.get("RUBRICS_GRADING_PYTHON", ".venv-grading/bin/python")).absolute()

@@ -77,6 +77,18 @@ class RunEpisode(Settings):
     sandbox: Sandbox
 
 
+class GradeAttempt(Settings):
+    """Where an evaluation runs that runs the agent's own program; nothing for benchmarks that only compare files."""
+
+    sandbox: Sandbox | None = None
+    limits: Limits | None = None
+
+
+class GradeAcceptance(Settings):
+    sandbox: Sandbox
+    limits: Limits
+
+
 class RunFinal(Settings):
     limits: Limits
     sandbox: Sandbox
@@ -249,6 +261,26 @@ def _run_episode(study: Study, w: Wildcards) -> RunEpisode:
 
 def _run_final(study: Study, w: Wildcards) -> RunFinal:
     return RunFinal(limits=study.evaluation.limits, sandbox=study.sandbox)
+
+
+# benchmarks with tasks whose evaluation runs what the agent wrote
+RUN_PROGRAMS = frozenset({"mlgym", "mlagentbench", "rebench", "paperbench"})
+
+
+def _grade_rollout(study: Study, w: Wildcards) -> GradeAttempt:
+    if w["benchmark"] not in RUN_PROGRAMS:
+        return GradeAttempt()
+    return GradeAttempt(sandbox=study.sandbox, limits=study.collected[w["collection"]].limits)
+
+
+def _grade_episode(study: Study, w: Wildcards) -> GradeAttempt:
+    if w["benchmark"] not in RUN_PROGRAMS:
+        return GradeAttempt()
+    return GradeAttempt(sandbox=study.sandbox, limits=study.evaluation.limits)
+
+
+def _grade_acceptance(study: Study, w: Wildcards) -> GradeAcceptance:
+    return GradeAcceptance(sandbox=study.sandbox, limits=study.evaluation.limits)
 
 
 def _reader(role: str) -> Callable[[Study, Wildcards], Reader]:
@@ -426,7 +458,7 @@ SLICES: dict[str, Callable[[Study, Wildcards], Settings]] = {
     "prepare_task": _nothing,
     "list_pool": _list_pool,
     "collect_rollout": _collect_rollout,
-    "grade_rollout": _nothing,
+    "grade_rollout": _grade_rollout,
     "import_collection": _import_collection,
     "detect_failures": _nothing,
     "categorize_failures": _reader("classifier"),
@@ -445,7 +477,12 @@ SLICES: dict[str, Callable[[Study, Wildcards], Settings]] = {
     "export_library": _nothing,
     "run_episode": _run_episode,
     "run_final": _run_final,
-    "grade_episode": _nothing,
+    "grade_episode": _grade_episode,
+    "grade_self_test": _nothing,
+    "grade_acceptance": _grade_acceptance,
+    "list_acceptance": _nothing,
+    "count_disagreements": _nothing,
+    "report_mlebench": _nothing,
     "replay_judge": _replay_judge,
     "measure_judge": _measure_judge,
     "audit_exposure": _audit_exposure,

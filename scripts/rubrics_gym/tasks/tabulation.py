@@ -185,7 +185,7 @@ def _mlebench(clone: Clone) -> Iterator[Row]:
 
 
 SPLITS = {  # our name -> the file in experiments/splits/
-    "mlebench": {"lite": "low", "medium": "medium", "high": "high", "all": "split75", "dev": "dev"},
+    "mlebench": {"lite": "low", "medium": "medium", "high": "high", "full": "split75", "dev": "dev"},
     "paperbench": {"lite": "lite", "all": "all", "dev": "dev"},
 }
 ROWS: dict[str, Callable[[Clone], Iterator[Row]]] = {

@@ -6,14 +6,14 @@ The private bundle is the contract with the graders. It always holds `grading.js
 | benchmark | in grading.json | other members |
 |---|---|---|
 | dabench | `tolerance` | `answers.json`: list of [name, value], texts, in the label's order with its repetitions |
-| dacode | `evaluation`: the task's line of eval_all.jsonl (config, func, result, options) | `gold/FILE` for every gold file that is in the source |
-| dsbench | `baseline`, `reference`: the published scores, or null | `answers.csv`, `evaluate.py`: the competition's own script |
-| mlgym | `entrypoint`, `baseline_scores`, `evaluation`: script names, `timeout_s` | `evaluation/FILE`, `gold/FILE` |
-| mlagentbench | `baseline`: score of the starter code, or null | `scripts/FILE`: the task's scripts folder, `env/FILE`: the starter files as shipped |
-| rebench | `family`, `start`, `reference`, `aggregate` (min, max, last) | none |
-| openml | `classes`, `folds`: number | `answers.csv`: row_id, repeat, fold, target |
-| mlebench | `competition`, `answers`: name of the answers file, `sample_submission`, `gold_submission` (or null) | `private/FILE` |
-| paperbench | `code_development_only`: bool | `rubric.json`, `blacklist.txt` |
+| dacode | `evaluation`: the task's line of eval_all.jsonl (config, func, result, options) | `gold/FILE` for every gold file of the task |
+| dsbench | `baseline`, `reference`: the published scores; `columns`: of the sample | `answers.csv`; `evaluate.py`: the competition's own script |
+| mlgym | `entrypoint`, `baseline_scores`, `evaluation`: script names, `timeout_s` | `evaluation/FILE`: scripts and what they import; `gold/FILE` |
+| mlagentbench | `baseline`: score of the starter code, or null | `scripts/FILE`: the task's scripts folder; `env/FILE`: the starter files as shipped |
+| rebench | `family`, `start`, `reference`, `aggregate` (min, max, last), `resources` | none |
+| openml | `id_column`, `target`, `classes`, `folds`: number | `answers.csv`: row_id, repeat, fold, target |
+| mlebench | `competition`; `answers`, `gold_submission` (or null): below private/; `sample_submission`: below prepared/ | `private/FILE` |
+| paperbench | `code_development_only`: bool; `leaves`: number | `rubric.json`, `blacklist.txt`, `judge.addendum.md` where there is one |
 """
 
 from __future__ import annotations

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 from typing import Any
 
 import yaml
@@ -26,6 +28,10 @@ def load(source: SourceFiles, entry: Entry) -> BuiltTask:
     _check(source, entry.id, "private", private)
     files = {f"data/{path.removeprefix(f'{prepared}/public/')}": source.path(path) for path in public}
     answers = {f"private/{path.removeprefix(f'{prepared}/private/')}": source.path(path) for path in private}
+    sample = entry.facts["sample_submission"].split("/prepared/", 1)[-1]
+    if source.exists(f"{prepared}/{sample}"):
+        answers[sample] = source.path(f"{prepared}/{sample}")
+    answers |= {f"upstream/{path}": source.path(path) for path in _grading_modules(source, entry.id)}
     words = source.text(f"{ROOT}/{entry.id}/description.md").strip()
     statement = f"{words}\n\n{list_files(_shown(files))}\n\n## What to hand in\nWrite `submission.csv`.\n"
     metric = Metric(name=config["grader"]["name"], greater_is_better=not is_lower_better(source, entry.id))
@@ -34,16 +40,20 @@ def load(source: SourceFiles, entry: Entry) -> BuiltTask:
         "competition": entry.id,
         "answers": _inside(entry, "answers"),
         "gold_submission": _inside(entry, "gold_submission"),
-        "sample_submission": entry.facts["sample_submission"].split("/prepared/", 1)[-1],
+        "sample_submission": sample,
     }
     return built(task, files, grading, answers)
 
 
+def _grading_modules(source: SourceFiles, competition: str) -> list[str]:
+    """Upstream's modules that the competition's grading function may import: its own and the common ones, not those that prepare data."""
+    folder = f"{ROOT}/{competition}/"
+    modules = [path for path in source.hashes if path.endswith(".py") and (path.startswith(folder) or path.count("/") <= ROOT.count("/") + 1)]
+    return sorted(path for path in modules if not path.endswith("/prepare.py"))
+
+
 def is_lower_better(source: SourceFiles, competition: str) -> bool:
     """Upstream's rule: the leaderboard lists the best team first, so lower is better when the first score is below the last."""
-    import csv
-    import io
-
     lines = list(csv.DictReader(io.StringIO(source.text(f"{ROOT}/{competition}/leaderboard.csv"))))
     scores = [float(line["score"]) for line in lines if line.get("score")]
     if not scores:
@@ -58,24 +68,15 @@ def _inside(entry: Entry, name: str) -> str | None:
 
 
 def _check(source: SourceFiles, competition: str, part: str, paths: list[str]) -> None:
-    """Compare with checksums.yaml: file name -> md5 (of upstream's own preparation), nested by folder; it covers tables, not images."""
-    listed = _flat(yaml.safe_load(source.text(f"{ROOT}/{competition}/checksums.yaml")).get(part) or {})
-    folder = f"data/{competition}/prepared/{part}/"
+    """Compare with checksums.yaml: name of a file at the top of its part -> md5 of upstream's own preparation. It covers tables, not images."""
+    listed = yaml.safe_load(source.text(f"{ROOT}/{competition}/checksums.yaml")).get(part) or {}
     for name, digest in listed.items():
-        if f"{folder}{name}" not in paths:
-            raise SourceProblem(f"mlebench {competition}: {folder}{name} is missing. {source.benchmark.source.by_hand}")
-        with open(source.path(f"{folder}{name}"), "rb") as content:
+        path = f"data/{competition}/prepared/{part}/{name}"
+        if path not in paths:
+            raise SourceProblem(f"mlebench {competition}: {path} is missing. {source.benchmark.source.by_hand}")
+        with open(source.path(path), "rb") as content:
             if hashlib.file_digest(content, lambda: hashlib.md5(usedforsecurity=False)).hexdigest() != digest:
-                raise SourceProblem(
-                    f"mlebench {competition}: {folder}{name} is not what upstream prepared: its md5 is not that of checksums.yaml"
-                )
-
-
-def _flat(listed: dict[str, Any], prefix: str = "") -> dict[str, str]:
-    flat = {}
-    for name, value in listed.items():
-        flat |= _flat(value, f"{prefix}{name}/") if isinstance(value, dict) else {f"{prefix}{name}": value}
-    return flat
+                raise SourceProblem(f"mlebench {competition}: {path} is not what upstream prepared: its md5 is not that of checksums.yaml")
 
 
 def _shown(files: dict[str, Any], most: int = 50) -> dict[str, Any]:

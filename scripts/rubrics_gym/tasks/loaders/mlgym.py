@@ -53,7 +53,7 @@ def load(source: SourceFiles, entry: Entry) -> BuiltTask:
     if task_file.get("sample_submission"):
         files["data/sample_submission.csv"] = source.path(task_file["sample_submission"])
     scripts = [PurePosixPath(name).name for name in task_file["evaluation_paths"]]
-    evaluation = {f"evaluation/{name}": source.path(f"{described.home}/{name}") for name in scripts}
+    evaluation: dict[str, Content] = {f"evaluation/{name}": source.path(f"{described.home}/{name}") for name in scripts}
     # what an evaluation program imports lies beside it, as it does upstream; the graders use these copies, never the agent's
     evaluation |= {f"evaluation/{name.removeprefix('data/')}": content for name, content in files.items() if name.endswith(".py")}
     deliverables = DELIVERABLES.get(task_file["task_entrypoint"]) or _program(entry, files)

@@ -49,7 +49,7 @@ def load(source: SourceFiles, entry: Entry) -> BuiltTask:
     columns = [number for number, feature in enumerate(features) if not feature.dropped and feature.name != target]
     place = [feature.name for feature in features].index(target)
     header = ["row_id", *(features[column].name for column in columns)]
-    classes = sorted({rows[row][place] for row in split.train})
+    classes = sorted({row[place] for row in rows})
     files = {
         "data/train.csv": _csv([*header, target], [[str(row), *(rows[row][c] for c in columns), rows[row][place]] for row in split.train]),
         "data/test.csv": _csv(header, [[str(row), *(rows[row][c] for c in columns)] for row in split.test]),
