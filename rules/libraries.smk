@@ -276,3 +276,21 @@ rule export_library:
         "Exporting {wildcards.library}"
     script:
         "../scripts/export_library.py"
+
+
+rule recompute_published:
+    input:
+        figures=sorted(str(path) for path in Path("resources/published").glob("*.csv")),
+    output:
+        table="<results>/tables/published.csv",
+    log:
+        "<logs>/recompute_published.log",
+    benchmark:
+        "<benchmarks>/recompute_published.tsv"
+    params:
+        settings=settings("recompute_published"),
+        code=code("recompute_published"),
+    message:
+        "Recomputing the published figures about libraries"
+    script:
+        "../scripts/recompute_published.py"

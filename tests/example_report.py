@@ -6,15 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from rubrics_gym.libraries.exposure import audit
 from rubrics_gym.records.failures import Distribution, Share
 from rubrics_gym.records.grades import Grade
 from rubrics_gym.records.outcomes import Outcome
-from rubrics_gym.records.rubrics import BudgetLine, LibraryManifest, Rubric, RubricKind, Support
+from rubrics_gym.records.rubrics import BudgetLine, LibraryManifest, Rubric, RubricKind, SupplyLine, Support
+from rubrics_gym.records.verdicts import Criterion, Verdict
 from rubrics_gym.report import figures
 from rubrics_gym.report.arms import Episode, contrasts, results_per_arm
 from rubrics_gym.report.dashboard import build_dashboard
 from rubrics_gym.report.judges import NO_LIBRARY
 from rubrics_gym.report.ledger import attempt_rows, request_rows, unit_cost_rows
+from rubrics_gym.report.libraries import Run, distance_rows, supply_rows
 from rubrics_gym.report.mixes import failure_mix, library_rows
 from rubrics_gym.report.specs import SPECS
 from rubrics_gym.report.times import AttemptTimes, time_rows
@@ -107,10 +110,15 @@ def rubric(number: int, title: str = "") -> Rubric:
 def libraries(size: int = 40) -> dict[str, tuple[LibraryManifest, list[Rubric]]]:
     rubrics = [rubric(number) for number in range(size)]
     budget = (BudgetLine(bin="runtime:time_limit", share=0.566, available=12, budget=11, kept=11),)
+    supply = (
+        SupplyLine(bin="runtime:api_changed", share=0.06, available=3, allows=47.2, kept_out=0),
+        SupplyLine(bin="runtime:time_limit", share=0.53, available=12, allows=21.2, kept_out=1),
+        SupplyLine(bin="runtime:disk_full", share=0.034, available=0, allows=None, kept_out=0),
+    )
     mined = LibraryManifest(library="mined", recipe={"recipe": "mine"}, candidates=63, rubrics=size + 1, rejected={"empty field": 2})
     matched = LibraryManifest(
         library="matched", recipe={"recipe": "match"}, candidates=size + 1, rubrics=size // 2, target="pool×complete×simulated-classifier-1×t1",
-        budget=budget, binding_bin="runtime:api_changed", dropped_mass=0.034, distance_before=46.1, distance=3.2, noise_floor=7.5,
+        budget=budget, supply=supply, binding_bin="runtime:api_changed", dropped_mass=0.034, distance_before=46.1, distance=3.2, noise_floor=7.5,
     )  # fmt: skip
     return {"mined": (mined, [*rubrics, rubric(99, f"A title that attacks {ATTACK}")]), "matched": (matched, rubrics[: size // 2])}
 
@@ -123,6 +131,17 @@ def distribution(name: str, scale: float) -> Distribution:
         id=f"{name}×complete×simulated-classifier-1×t1", collections=(name,), target="complete", classifier="simulated-classifier-1",
         taxonomy_version="t1", simulated=True, n_events=total, n_causes=0, n_unclassified=0, n_tasks=9, shares=shares,
     )  # fmt: skip
+
+
+def exposures() -> list[Run]:
+    """The matched library in the replay, and a run in which nothing was said."""
+    manifest, rubrics = libraries()["matched"]
+    said = tuple(
+        Criterion(rubric_id=one.id, title=one.title, applicable=number % 2 == 0, violated=number % 4 == 0)
+        for number, one in enumerate(rubrics[:12])
+    )
+    verdicts = [Verdict(judge="matched", library="matched", criteria=said, flagged=True)] * 5
+    return [Run("matched", "replay", manifest, audit(rubrics, verdicts), 6), Run("matched", "episodes 0", manifest, audit(rubrics, []), 0)]
 
 
 def ledger_lines() -> list[LedgerLine]:
@@ -202,10 +221,15 @@ def tables(competitions: int = 6, repeats: int = 2) -> dict[str, list[dict[str, 
         for n, state in enumerate([AttemptState.COMPLETE] * 17 + [AttemptState.LOST])
     ]
     outcomes = {attempt.unit: "submitted" for attempt in attempts}
+    mixes = {"pool": distribution("pool", 1.5), "heldout": distribution("heldout", 0.4)}
     return {
         "pool": pool(),
-        "failure_mix": failure_mix({"pool": distribution("pool", 1.5), "heldout": distribution("heldout", 0.4)}, libraries()),
-        "libraries": library_rows(libraries()),
+        "failure_mix": failure_mix(mixes, libraries()),
+        "libraries": library_rows(libraries(), {"matched": 7}),
+        "supply": supply_rows(libraries(), mixes.values()),
+        "library_distances": distance_rows(libraries(), mixes),
+        "exposure_runs": [run.row(mixes["heldout"]) for run in exposures()],
+        "exposure": [row for run in exposures() for row in run.bin_rows(mixes["heldout"])],
         "arms": results_per_arm(played, STUDY, simulated=True),
         "contrasts": contrasts(played, default_pairs(SETTINGS), STUDY, simulated=True, draws=500),
         "precision_recall": precision_recall(),

@@ -26,13 +26,14 @@ COSTS = {"account_costs"} | PAGE
 TABLES = {"build_tables"} | FIGURES
 EPISODE = {"run_episode", "run_final", "grade_episode"} | TABLES | COSTS
 MEASURED = {"measure_judge"} | FIGURES
-REPLAY = {"replay_judge"} | MEASURED | COSTS
+AUDIT = {"audit_exposure"} | FIGURES
+REPLAY = {"replay_judge"} | MEASURED | AUDIT | COSTS
 TRUTH = {"build_truth_table"} | FIGURES
-MIX = {"failure_distribution"} | TABLES
+MIX = {"failure_distribution"} | TABLES | AUDIT
 FAILURES = {"detect_failures", "categorize_failures", "attribute_causes"} | MIX | TRUTH | COSTS
 EXECUTED = EPISODE | FAILURES | REPLAY  # the execute arm's episodes are the held-out failures and the judge's truth
 JUDGED = EPISODE | REPLAY
-MATCHED = {"match_library", "scramble_library", "sample_library", "embed_library"} | JUDGED
+MATCHED = {"match_library", "verify_match", "scramble_library", "sample_library", "embed_library"} | JUDGED
 SORTED = {"categorize_rubrics"} | MATCHED
 MERGED = {"merge_library"} | SORTED
 MINED = {"mine_candidates"} | MERGED
@@ -62,9 +63,9 @@ EXPECTED: list[tuple[str, set[str]]] = [
     (r"collections\.pool\.limits\..*", ROLLOUTS),
     (r"distributions\.pool_complete\.target", MIX | MATCHED),
     (r"distributions\.heldout_complete\.target", MIX),
-    (r"libraries\.mined\.(per_rollout|trace_chars)", MINED),
+    (r"libraries\.mined\.(miner|per_request|trace_chars|weights)", MINED),
     (r"libraries\.mined\.merge\..*", MERGED),
-    (r"libraries\.matched\.target", MATCHED),
+    (r"libraries\.matched\.(target|order|total)", MATCHED),
     (r"libraries\.scrambled\.source", {"scramble_library", "embed_library"} | JUDGED),
     (r"libraries\.random\.source|libraries\.random\.size_of", {"sample_library", "embed_library"} | JUDGED),
     (r"arms\.execute\..*", EXECUTED),
@@ -110,6 +111,11 @@ BY_NAME: dict[str, Any] = {
     "collections.pool.tasks.prepared": ["gapminder-africa"],
     "holdouts": "exact",
     "accepted_terms": ["dabench-non-commercial"],
+    "libraries.mined.miner": "whole_rollout",
+    "libraries.mined.per_request": 3,
+    "libraries.mined.weights": ["error"],
+    "libraries.matched.order": "weight",
+    "libraries.matched.total": "largest_that_fills",
 }
 
 
@@ -128,6 +134,13 @@ def flipped(path: str, value: Any) -> Any:
         return BY_NAME[path]
     others = {
         "retrieval": "similarity",
+        "by": "tfidf",
+        "keep": "first",
+        "rounding": "carried",
+        "similarity_floor": 0.2,
+        "protected": {"output_format": 1},
+        "floors": {"output_format": 0.1},
+        "costs": {"runtime:time_limit": 2.0},
         "target": "trace",
         "sees": ["world_state"],
         "hold_on": ["crash"],
@@ -259,6 +272,8 @@ def test_a_comment_or_docstring_in_any_module_plans_nothing(finished: Workflow, 
     [
         ("grading/packaged.py", {"grade_rollout", "grade_episode", "attribute_causes"} | MIX | TRUTH | MINED),
         ("libraries/merging.py", MERGED),
+        ("libraries/vectors.py", MERGED | JUDGED),
+        ("libraries/exposure.py", AUDIT),
         ("libraries/matching.py", MATCHED | {"failure_distribution"} - {"failure_distribution"}),
         ("judge/judging.py", JUDGED),
         ("report/figures.py", FIGURES),
@@ -296,7 +311,7 @@ def loading_split(name: str) -> tuple[str, ...]:
         ("agent.yaml", ROLLOUTS | EXECUTED),
         ("feedback.yaml", ROLLOUTS | EXECUTED),
         ("judge.yaml", JUDGED),
-        ("miner.yaml", MINED),
+        ("miners/weighted.yaml", MINED),
         ("classifier.yaml", {"categorize_failures", "build_truth_table"} | MIX | SORTED),
         ("reviewer.yaml", {"attribute_causes"} | MIX | TRUTH | MATCHED),
     ],

@@ -47,14 +47,14 @@ class Taxonomy(Record):
 
     def describe(self, bin: str) -> tuple[str, str]:
         """Title and definition of a bin; of a runtime type, those of Runtime and of the type. ValueError for a bin that there is not."""
-        category, _, kind = bin.partition(":")
-        found = next((one for one in self.categories if one.id == category), None)
-        of_type = next((one for one in self.runtime_types if one.id == kind), None)
-        if found is None or bool(kind) != (of_type is not None):
+        if bin not in self.bins:
             raise ValueError(f"{bin!r} is no bin of {self.version}; it has {', '.join(self.bins)}")
-        if of_type is None:
-            return found.title, found.definition
-        return f"{found.title}: {of_type.title}", f"{found.definition} {of_type.definition}"
+        name, _, kind = bin.partition(":")
+        category = next(one for one in self.categories if one.id == name)
+        if not kind:
+            return category.title, category.definition
+        of_type = next(one for one in self.runtime_types if one.id == kind)
+        return f"{category.title}: {of_type.title}", f"{category.definition} {of_type.definition}"
 
 
 @functools.cache

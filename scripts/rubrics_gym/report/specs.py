@@ -267,6 +267,20 @@ EXPOSURE = TableSpec(
     "A bin that is in the library and never retrieved is lost there. n counts the held-out failures.",
 )
 
+PUBLISHED = TableSpec(
+    "published",
+    "Published figures, recomputed",
+    "What the published study prints about its libraries, beside what this project's code makes of the visible rows.",
+    (
+        Column("about", "About"),
+        Column("figure", "Figure"),
+        Column("published", "Published"),
+        Column("recomputed", "Recomputed"),
+        Column("standing", "Standing", help="equal; within what is visible; not determined, where rows are cut; another rule; different"),
+        Column("note", "Note"),
+    ),
+)
+
 ARMS = TableSpec(
     "arms",
     "Results per arm",

@@ -48,7 +48,9 @@ def load(source: SourceFiles, entry: Entry) -> BuiltTask:
 def _grading_modules(source: SourceFiles, competition: str) -> list[str]:
     """Upstream's modules that the competition's grading function may import: its own and the common ones, not those that prepare data."""
     folder = f"{ROOT}/{competition}/"
-    modules = [path for path in source.hashes if path.endswith(".py") and (path.startswith(folder) or path.count("/") <= ROOT.count("/") + 1)]
+    modules = [
+        path for path in source.hashes if path.endswith(".py") and (path.startswith(folder) or path.count("/") <= ROOT.count("/") + 1)
+    ]
     return sorted(path for path in modules if not path.endswith("/prepare.py"))
 
 
