@@ -173,7 +173,9 @@ def test_root_of_a_chain_decides_not_its_last_word() -> None:
 
 def test_a_handler_that_fails_by_itself_is_what_ended_the_program() -> None:
     missing = traceback("ModuleNotFoundError: No module named 'cudf'")
-    fallback = traceback("FileNotFoundError: [Errno 2] No such file or directory: 'a.csv'", ("/workspace/final.py", "df = pd.read_csv('a.csv')"))
+    fallback = traceback(
+        "FileNotFoundError: [Errno 2] No such file or directory: 'a.csv'", ("/workspace/final.py", "df = pd.read_csv('a.csv')")
+    )
     assert type_of(missing + DURING + fallback) == "file_not_found"
 
 
@@ -190,12 +192,16 @@ def test_a_file_that_an_earlier_program_was_to_write_is_not_the_cause() -> None:
 
 
 def test_exceptions_that_only_report_another_are_passed_over() -> None:
-    worker = "\n".join(f"[rank0]: {line}" for line in traceback("FileNotFoundError: [Errno 2] No such file or directory: 'a.bin'").splitlines())
+    worker = "\n".join(
+        f"[rank0]: {line}" for line in traceback("FileNotFoundError: [Errno 2] No such file or directory: 'a.bin'").splitlines()
+    )
     launcher = traceback("torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ")
     assert type_of(f"{worker}\n{launcher}") == "file_not_found"
     exited = traceback("RuntimeError: DataLoader worker (pid(s) 617) exited unexpectedly")
     assert type_of(traceback("KeyError: 'img'") + exited) == "own_logic"
-    ignored = "Exception ignored in: <function Pool.__del__ at 0x7f>\n" + traceback("FileNotFoundError: [Errno 2] No such file or directory: 'x'")
+    ignored = "Exception ignored in: <function Pool.__del__ at 0x7f>\n" + traceback(
+        "FileNotFoundError: [Errno 2] No such file or directory: 'x'"
+    )
     assert type_of(traceback("KeyError: 'img'") + ignored) == "own_logic"
 
 
@@ -209,7 +215,7 @@ def test_notebooks_exception_groups_and_unknown_names() -> None:
     group = (
         '  + Exception Group Traceback (most recent call last):\n  |   File "a.py", line 1, in <module>\n  |     run()\n'
         "  | ExceptionGroup: two failed (1 sub-exception)\n  +-+---------------- 1 ----------------\n    | Traceback (most recent call last):\n"
-        '    |   File "a.py", line 3, in f\n    |     import dask\n    | ModuleNotFoundError: No module named \'dask\'\n    +------------------------------------\n'
+        "    |   File \"a.py\", line 3, in f\n    |     import dask\n    | ModuleNotFoundError: No module named 'dask'\n    +------------------------------------\n"
     )
     assert type_of(group) == "missing_package"
     assert failure_type(traceback("Stop: no data left"), RULES, exit_code=1) == ("own_logic", "Stop: no data left")
@@ -232,7 +238,11 @@ def test_message_goes_on_over_lines_but_not_into_the_next_program() -> None:
 def test_links_and_frames_of_a_chain() -> None:
     first, second = raised_in(traceback("KeyError: 'a'") + CAUSE + traceback("ValueError: b", (f"{SITE}/pandas/x.py", "raise ValueError")))
     assert (first.link, second.link, first.chain, second.chain) == (Link.NONE, Link.CAUSE, 0, 0)
-    assert (second.frames[0].path, second.frames[0].code, first.program) == (f"{SITE}/pandas/x.py", "raise ValueError", "/workspace/final.py")
+    assert (second.frames[0].path, second.frames[0].code, first.program) == (
+        f"{SITE}/pandas/x.py",
+        "raise ValueError",
+        "/workspace/final.py",
+    )
 
 
 ODD = ["A" * 50_000_000, "a." * 5_000_000, "\n" * 5_000_000, "run " * 2_000_000, "\x1b]" * 1_000_000, "E  " * 1_000_000, "\ud800\x00 KeyError: 1",
@@ -269,7 +279,19 @@ def test_a_sieve_lets_through_what_its_expression_matches(pattern: str, text: st
     assert sieve(pattern).search("quite another thing", "quite another thing") is None
 
 
-FRAGMENTS = ["No such file or directory", "CUDA out of memory", "Killed", "requires numpy>=2", "pip install x", "404 Client Error", "error: ", "was removed", "\n", " ", ": "]
+FRAGMENTS = [
+    "No such file or directory",
+    "CUDA out of memory",
+    "Killed",
+    "requires numpy>=2",
+    "pip install x",
+    "404 Client Error",
+    "error: ",
+    "was removed",
+    "\n",
+    " ",
+    ": ",
+]
 
 
 @settings(max_examples=60, deadline=None)

@@ -14,6 +14,8 @@ STAGES = {
     "episodes": "evaluate",
     "mine": "libraries",
     "classify": "categories",
+    "classify_again": "categories",
+    "draft": "taxonomy",
     "attribute": "causes",
     "judge/episodes": "evaluate",
     "judge/replay": "replay",
