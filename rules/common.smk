@@ -136,6 +136,7 @@ JUDGES = slices.judges(STUDY)
 LIBRARY_JUDGES = slices.library_judges(STUDY)
 HELDOUT_MIX = loading.heldout_mix(STUDY)
 SIMULATED_AGENT = STUDY.models.agent.provider is ProviderName.SIMULATED
+READERS = bool(STUDY.models.second_classifier or STUDY.labelling.sheets)  # whether any two read the same failures
 
 
 def refuse_tasks_in_two_roles():
@@ -241,9 +242,17 @@ def plan_of(folder):
 
 def failure_collections():
     """Collections whose failures some distribution or library needs."""
-    counted = {name for distribution in STUDY.distributions.values() for name in distribution.collections}
-    mined = {name for library in STUDY.libraries.values() if isinstance(library, (Mined, Quota)) for name in library.collections}
-    return sorted(counted | mined)
+    return slices.failure_collections(STUDY)
+
+
+def of_failures(name):
+    """One file of every collection of failures."""
+    return expand(f"<results>/failures/{{collection}}/{name}", collection=failure_collections())
+
+
+def mined_from(collection):
+    """Mined libraries whose rubrics cite rollouts of a collection."""
+    return [name for name, library in STUDY.libraries.items() if isinstance(library, Mined) and collection in library.collections]
 
 
 def libraries_made_by(*recipes):
@@ -300,8 +309,11 @@ def settings(rule):
 
 def code(rule, *roles, also=lambda wildcards: (), without=lambda wildcards: ()):
     """The `code` parameter: fingerprints of a rule's script, of all it reaches, of the simulated models of its roles, and of what it opens by name."""
+    models = {role: getattr(STUDY.models, role) for role in roles}
     simulated = tuple(
-        f"rubrics_gym.providers.simulated.{role}" for role in roles if getattr(STUDY.models, role).provider is ProviderName.SIMULATED
+        f"rubrics_gym.providers.simulated.{role.removeprefix('second_')}"
+        for role, model in models.items()
+        if model and model.provider is ProviderName.SIMULATED
     )
     return lambda wildcards: code_settings.code_of(rule, also=(*simulated, *also(wildcards)), without=tuple(without(wildcards)))
 
@@ -401,7 +413,9 @@ def verdicts_of(judge):
 
 def scientific_tables():
     """Tables that two runs with the same seed make equal, byte for byte."""
-    tables = [*rules.build_tables.output]
+    tables = [*rules.build_tables.output, *rules.compare_mixes.output]
+    if READERS:
+        tables += rules.compare_readers.output
     if EXECUTE_ARM:
         tables += rules.measure_judge.output
     if LIBRARY_JUDGES:
@@ -426,6 +440,8 @@ def request_ledgers():
     ledgers = files("requests.jsonl", every_attempt())
     for collection in failure_collections():
         ledgers += files("categorize_requests.jsonl", [f"{RESULTS}/failures/{collection}"])
+        if STUDY.models.second_classifier:
+            ledgers += files("recategorize_requests.jsonl", [f"{RESULTS}/failures/{collection}"])
         ledgers += files("attribute_requests.jsonl", [f"{RESULTS}/failures/{collection}"])
     for name, library in STUDY.libraries.items():
         if isinstance(library, (Mined, Quota)):

@@ -6,6 +6,7 @@ rule replay_judge:
         unpack(lambda w: judge_inputs(w.judge)),
         trajectories=lambda w: files("trajectory.jsonl", episodes(EXECUTE_ARM)),
         types="resources/failure_types.yaml",
+        api_changes="resources/api_changes.tsv",
         prices="resources/prices.yaml",
     output:
         verdicts="<results>/verdicts/{judge}/{library_name}/{split}.jsonl",
@@ -32,6 +33,7 @@ rule measure_judge:
         verdicts=lambda w: [verdicts_of(judge) for judge in JUDGES],
         trajectories=lambda w: files("trajectory.jsonl", episodes(EXECUTE_ARM)),
         types="resources/failure_types.yaml",
+        api_changes="resources/api_changes.tsv",
     output:
         table="<results>/tables/precision_recall.csv",
         by_type="<results>/tables/recall_by_type.csv",

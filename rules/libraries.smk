@@ -7,6 +7,7 @@ rule mine_candidates:
         artifacts=lambda w: mined_files(w.library, "artifacts.tar.gz"),
         grades=lambda w: mined_files(w.library, "grade.json"),
         types="resources/failure_types.yaml",
+        api_changes="resources/api_changes.tsv",
         prompt=lambda w: f"resources/prompts/miners/{STUDY.libraries[w.library].miner.value}.yaml",
         prices="resources/prices.yaml",
     output:
@@ -43,7 +44,8 @@ rule fill_quota:
         tokenizer=rules.export_encoder.output.tokenizer,
         manifest=rules.export_encoder.output.manifest,
         types="resources/failure_types.yaml",
-        taxonomy="resources/taxonomy.yaml",
+        api_changes="resources/api_changes.tsv",
+        taxonomy=STUDY.taxonomy,
         prompt="resources/prompts/miners/quota.yaml",
         prices="resources/prices.yaml",
     output:
@@ -116,7 +118,7 @@ rule merge_library:
 rule categorize_rubrics:
     input:
         unpack(lambda w: written_inputs(w.library)),
-        taxonomy="resources/taxonomy.yaml",
+        taxonomy=STUDY.taxonomy,
         prompt="resources/prompts/classifier.yaml",
         prices="resources/prices.yaml",
     output:

@@ -68,6 +68,7 @@ rule build_truth_table:
         causes=expand("<results>/failures/{collection}/causes.parquet", collection=failure_collections()),
     output:
         table="<results>/tables/truth.csv",
+        planted_mix="<results>/tables/planted_mix.csv",
     log:
         "<logs>/build_truth_table.log",
     benchmark:

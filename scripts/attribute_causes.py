@@ -8,7 +8,7 @@ from rubrics_gym.providers.opening import open_client
 from rubrics_gym.records.archives import read_archive
 from rubrics_gym.records.columns import read_columns, write_records
 from rubrics_gym.records.failures import Cause, FailureEvent
-from rubrics_gym.records.files import attempt_files, read_json
+from rubrics_gym.records.files import attempt_files, read_json, write_json_lines
 from rubrics_gym.records.grades import Grade
 from rubrics_gym.records.trajectory import FinalEvent
 from rubrics_gym.settings.job import job
@@ -24,7 +24,7 @@ with job(snakemake, Reader) as (settings, log):
     trajectories = attempt_files(snakemake.input.trajectories, "trajectory.jsonl")
     artifacts, grades = attempt_files(snakemake.input.artifacts, "artifacts.tar.gz"), attempt_files(snakemake.input.grades, "grade.json")
     finals = list(snakemake.input.finals) or [None] * len(trajectories)
-    causes = []
+    causes, questions = [], []
     with open_client(
         settings.model, "reviewer", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.asking
     ) as client:
@@ -38,7 +38,10 @@ with job(snakemake, Reader) as (settings, log):
             start = events[0]
             deliverable = read_archive(archive).get(start.deliverable, b"").decode(errors="replace")
             on_the_way = [failure for failure in failures if failure.unit == start.unit]
-            causes.append(reviewer.cause(evidence(events, grade, deliverable, on_the_way), client))
+            shown = evidence(events, grade, deliverable, on_the_way)
+            causes.append(reviewer.cause(shown, client))
+            questions.append({"unit": start.unit, "benchmark": start.benchmark, "task": start.task, "text": reviewer.question(shown)})
     write_records(snakemake.output.causes, causes, Cause)
+    write_json_lines(snakemake.output.questions, questions)
     copy_ledger(store_folder(), [unit], snakemake.output.requests)
     log.info("%d attempts ended wrong, %d without a cause", len(causes), sum(cause.category is None for cause in causes))

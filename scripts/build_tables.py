@@ -26,7 +26,7 @@ with job(snakemake, BuildTables) as (settings, log):
     differences = contrasts(episodes, settings.pairs, settings.study, settings.simulated, confidence, draws, settings.seed)
     write_table(ARMS, arms, snakemake.output.arms)
     write_table(CONTRASTS, differences, snakemake.output.contrasts)
-    write_table(FAILURE_MIX, failure_mix(distributions, libraries, confidence), snakemake.output.failure_mix)
+    write_table(FAILURE_MIX, failure_mix(distributions, libraries, confidence, draws, settings.seed), snakemake.output.failure_mix)
     verified = {Path(path).parent.name: sum(check.holds for check in read_records(path, Check)) for path in snakemake.input.checks}
     write_table(LIBRARIES, library_rows(libraries, verified), snakemake.output.libraries)
     write_table(SUPPLY, supply_rows(libraries, distributions.values()), snakemake.output.supply)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rubrics_gym.libraries.exposure import audit
-from rubrics_gym.records.failures import Distribution, Share
+from rubrics_gym.records.failures import Distribution, Share, TaskCounts
 from rubrics_gym.records.grades import Grade
 from rubrics_gym.records.outcomes import Outcome
 from rubrics_gym.records.rubrics import BudgetLine, LibraryManifest, Rubric, RubricKind, SupplyLine, Support
@@ -130,6 +130,9 @@ def distribution(name: str, scale: float) -> Distribution:
     return Distribution(
         id=f"{name}×complete×simulated-classifier-1×t1", collections=(name,), target="complete", classifier="simulated-classifier-1",
         taxonomy_version="t1", simulated=True, n_events=total, n_causes=0, n_unclassified=0, n_tasks=9, shares=shares,
+        tasks=tuple(
+            TaskCounts(benchmark="packaged", task=f"task-{task}", counts={bin: len(range(task, count, 9)) for bin, count in counts.items()}) for task in range(9)
+        ),
     )  # fmt: skip
 
 

@@ -28,7 +28,8 @@ def open_provider(model: ModelSettings, role: str, simulation: Any, requests: Re
     works with: `plan` for the agent (where it confesses what it planted), `encode` for the judge.
     """
     if model.provider is ProviderName.SIMULATED:
-        simulated: Provider = getattr(import_module(f"rubrics_gym.providers.simulated.{role}"), role.capitalize())(simulation, **given)
+        kind = role.removeprefix("second_")  # a second classifier is another model of the same role
+        simulated: Provider = getattr(import_module(f"rubrics_gym.providers.simulated.{kind}"), kind.capitalize())(simulation, **given)
         return simulated
     endpoint = requests.endpoints.get(role)  # type: ignore[call-overload]
     limits = {"connect_s": requests.connect_s, "read_s": requests.read_s, "deadline_s": requests.deadline_s}

@@ -50,12 +50,13 @@ Cells = Mapping[str, Any]  # one row: values, or the text cells of a CSV table
 
 
 def failure_mix_figure(rows: Sequence[Cells], bins: int = 14) -> str:
-    """Bars of the failure mix, one group per bin and one bar per series, from rows of table `failure_mix`. SVG text.
+    """Bars of the failure mix with their intervals, one group per bin and one bar per series, from rows of table `failure_mix`. SVG text.
 
     The `bins` bins with the largest share in any series are drawn; the title says how many are not.
     """
     series = list(dict.fromkeys(str(row["series"]) for row in rows))
     share = {(str(row["bin"]), str(row["series"])): _number(row["share"]) or 0.0 for row in rows}
+    interval = {(str(row["bin"]), str(row["series"])): (_number(row["share_low"]), _number(row["share_high"])) for row in rows}
     n = {str(row["series"]): (row["n"], row["series_kind"]) for row in rows}
     every = list(dict.fromkeys(str(row["bin"]) for row in rows))
     largest = set(sorted(every, key=lambda name: -max(share.get((name, one), 0.0) for one in series))[:bins])
@@ -70,6 +71,10 @@ def failure_mix_figure(rows: Sequence[Cells], bins: int = 14) -> str:
             values = [100 * share.get((one, name), 0.0) for one in drawn]
             label = f"{name} ({count} {kind})"
             axes.barh(offsets, values, height=thickness * 0.92, color=SERIES[place % len(SERIES)], label=label, linewidth=0)
+            for offset, one in zip(offsets, drawn, strict=True):
+                low, high = interval.get((one, name), (None, None))
+                if low is not None and high is not None:
+                    axes.plot([100 * low, 100 * high], [offset, offset], color=INK, linewidth=0.9, solid_capstyle="butt")
         _rows_axis(axes, drawn)
         axes.set_xlabel("share, %")
         axes.set_xlim(left=0)

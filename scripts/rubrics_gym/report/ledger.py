@@ -63,10 +63,12 @@ def subject_of(unit: str, library_of: Mapping[str, str], libraries: Collection[s
             return Subject("libraries", library=library)
         case "mine", [_, collection]:
             return Subject("libraries", collection=collection)
-        case "classify", [name] if name in libraries:
+        case "classify" | "classify_again", [name] if name in libraries:
             return Subject("categories", library=name)
-        case "classify", [collection]:
+        case "classify" | "classify_again", [collection]:
             return Subject("categories", collection=collection)
+        case "draft", [collection]:
+            return Subject("taxonomy", collection=collection)
         case "attribute", [collection]:
             return Subject("causes", collection=collection)
     return Subject("other")

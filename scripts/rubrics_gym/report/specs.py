@@ -144,8 +144,131 @@ FAILURE_MIX = TableSpec(
         hidden("share_high", Unit.SHARE),
         *_evidence("distribution"),
     ),
-    "Intervals of failure shares take failures as independent; failures of one task are alike, so the true ones are wider. Shares of "
-    "rubrics are complete counts and have none.",
+    "Intervals of failure shares resample tasks, with all failures of one together. Shares of rubrics are complete counts and have none.",
+)
+
+FAILURE_RATES = TableSpec(
+    "failure_rates",
+    "What failed",
+    "How many of the commands that really ran count as failures, by each of the named rules.",
+    (
+        Column("collection", "Collection", Unit.CODE),
+        Column(
+            "predicate",
+            "Rule",
+            help="failed_command: exit code not 0, or none recorded and an error text. Masked: exit code 0 behind a pipe, and an error text. "
+            "error_step: the published rule for weights.",
+        ),
+        Column("commands", "Commands", Unit.COUNT, "Of the kind that the rule is about: code runs, or installs."),
+        Column("counted", "Count", Unit.COUNT),
+        Column("share", "Share", Unit.SHARE, low="share_low", high="share_high"),
+        hidden("share_low", Unit.SHARE),
+        hidden("share_high", Unit.SHARE),
+        *_evidence(),
+    ),
+    "Only failed_command counts in a failure mix; the other rows say how much hangs on that choice.",
+)
+
+MIX_DISTANCES = TableSpec(
+    "mix_distances",
+    "Distances between failure mixes",
+    "Total variation, 0-100: the share of failures that would have to be of another kind.",
+    (
+        Column("first", "First", Unit.CODE),
+        Column("second", "Second", Unit.CODE),
+        Column(
+            "view",
+            "On",
+            help="split: 22 categories, Runtime by its types. 22 and 21: types joined; 21 without the category that was added later.",
+        ),
+        Column("distance", "Distance", Unit.NUMBER, low="distance_low", high="distance_high"),
+        hidden("distance_low", Unit.NUMBER),
+        hidden("distance_high", Unit.NUMBER),
+        Column("noise_floor", "Noise floor", Unit.NUMBER, "Mean distance of two such samples, drawn by tasks, of one and the same mix."),
+        *_evidence("distribution"),
+    ),
+    "A distance that is not above the noise floor says nothing.",
+)
+
+AGREEMENT = TableSpec(
+    "agreement",
+    "Agreement of those who sorted",
+    "Two classifiers, a reviewer, a miner and people on the same failures, causes and citations.",
+    (
+        Column("question", "Question"),
+        Column("first", "First", Unit.CODE),
+        Column("second", "Second", Unit.CODE),
+        Column("between", "Between"),
+        Column("observed", "Same answer", Unit.SHARE, low="observed_low", high="observed_high"),
+        hidden("observed_low", Unit.SHARE),
+        hidden("observed_high", Unit.SHARE),
+        Column("kappa", "Kappa", Unit.NUMBER, "Cohen's kappa: agreement beyond chance.", low="kappa_low", high="kappa_high"),
+        hidden("kappa_low", Unit.NUMBER),
+        hidden("kappa_high", Unit.NUMBER),
+        Column("left_out", "Left out", Unit.COUNT, "One of the two abstained."),
+        *_evidence(),
+    ),
+    "Inside Runtime both classifiers take the type from the same fixed expressions: they can differ in the category alone.",
+)
+
+CONFUSION = TableSpec(
+    "confusion",
+    "Who took what for what",
+    "Every pair of answers that occurs.",
+    (
+        Column("question", "Question"),
+        Column("first", "First", Unit.CODE),
+        Column("second", "Second", Unit.CODE),
+        hidden("between"),
+        Column("first_answer", "First says", Unit.CODE),
+        Column("second_answer", "Second says", Unit.CODE),
+        Column("count", "Count", Unit.COUNT),
+        Column("same", "Same", Unit.FLAG),
+        *_evidence(note=False),
+    ),
+)
+
+CORRECTED_MIX = TableSpec(
+    "corrected_mix",
+    "Failure mix corrected for the classifier's errors",
+    "Shares of failed commands as the classifier counted them, and as they would be without the errors that were seen against a reference.",
+    (
+        Column("bin", "Failure", Unit.CODE),
+        Column("classifier", "Classifier", Unit.CODE),
+        Column("reference", "Reference", Unit.CODE),
+        Column("reference_kind", "Is a"),
+        Column("count", "Count", Unit.COUNT),
+        Column("share", "Counted", Unit.SHARE),
+        Column("corrected_share", "Corrected", Unit.SHARE),
+        Column("checked", "Checked", Unit.COUNT, "Failures that both sorted."),
+        *_evidence(),
+    ),
+    "Only people are a reference that settles who is right.",
+)
+
+PLANTED_MIX = TableSpec(
+    "planted_mix",
+    "Planted mix against recovered mix",
+    "Of the planted mistakes that surfaced: the mix as planted, and as the pipeline sorted it.",
+    (
+        Column("bin", "Failure", Unit.CODE),
+        Column("planted", "Planted", Unit.COUNT),
+        Column("recovered", "Recovered", Unit.COUNT),
+        Column("planted_share", "Planted share", Unit.SHARE, low="planted_low", high="planted_high"),
+        hidden("planted_low", Unit.SHARE),
+        hidden("planted_high", Unit.SHARE),
+        Column("recovered_share", "Recovered share", Unit.SHARE, low="recovered_low", high="recovered_high"),
+        hidden("recovered_low", Unit.SHARE),
+        hidden("recovered_high", Unit.SHARE),
+        Column(
+            "distance", "Distance", Unit.NUMBER, "Total variation of the two mixes, in every row.", low="distance_low", high="distance_high"
+        ),
+        hidden("distance_low", Unit.NUMBER),
+        hidden("distance_high", Unit.NUMBER),
+        Column("noise_floor", "Noise floor", Unit.NUMBER, "Mean distance of the planted mix from a sample of its own tasks."),
+        *_evidence(),
+    ),
+    "Exists for simulated agents only. A mistake that surfaced and was not detected is in the planted mix alone.",
 )
 
 LIBRARIES = TableSpec(
@@ -521,6 +644,11 @@ SPECS: dict[str, TableSpec] = {
     for spec in (
         POOL,
         FAILURE_MIX,
+        FAILURE_RATES,
+        MIX_DISTANCES,
+        AGREEMENT,
+        CONFUSION,
+        CORRECTED_MIX,
         LIBRARIES,
         SUPPLY,
         LIBRARY_DISTANCES,
@@ -531,6 +659,7 @@ SPECS: dict[str, TableSpec] = {
         PRECISION_RECALL,
         RECALL_BY_TYPE,
         TRUTH,
+        PLANTED_MIX,
         REQUESTS,
         UNIT_COSTS,
         ATTEMPTS,

@@ -108,6 +108,35 @@ class FailureDistribution(Settings):
     simulated: bool
 
 
+class CompareMixes(Settings):
+    study: str
+    seed: int
+    statistics: Statistics
+    collections: tuple[str, ...]  # whose commands are counted
+    distributions: tuple[str, ...]
+    simulated: bool
+
+
+class CompareReaders(Settings):
+    """The two classifiers with each other and with people, on every collection of failures."""
+
+    study: str
+    seed: int
+    statistics: Statistics
+    classifier: str
+    second: str | None
+    reviewer: str
+    miner: str
+    collections: tuple[str, ...]
+    sheets: dict[str, tuple[str, ...]]
+    simulated: bool
+
+
+class DrawLabelSheet(Settings):
+    seed: int
+    per_question: int
+
+
 class MineCandidates(Settings):
     seed: int
     model: ModelSettings
@@ -189,6 +218,7 @@ class BuildTables(Settings):
 
 class BuildTruthTable(Settings):
     study: str
+    seed: int
     statistics: Statistics
     simulated: bool
 
@@ -220,7 +250,12 @@ class VerifyProtocol(Settings):
 
 def is_simulated(study: Study) -> bool:
     """Whether any role is answered by a simulated model; then every figure carries the label."""
-    return any(getattr(study.models, role).provider is ProviderName.SIMULATED for role in type(study.models).model_fields)
+    return any(model.provider is ProviderName.SIMULATED for model in models_of(study).values())
+
+
+def models_of(study: Study) -> dict[str, ModelSettings]:
+    """Role -> model, of the roles that the study has."""
+    return {role: model for role in type(study.models).model_fields if (model := getattr(study.models, role)) is not None}
 
 
 def _simulation(study: Study, role: str) -> Any:
@@ -294,6 +329,44 @@ def _failure_distribution(study: Study, w: Wildcards) -> FailureDistribution:
     return FailureDistribution(
         distribution=study.distributions[w["distribution"]], classifier=study.models.classifier.model, simulated=is_simulated(study)
     )
+
+
+def failure_collections(study: Study) -> list[str]:
+    """Collections whose failures some distribution or library needs."""
+    counted = {name for distribution in study.distributions.values() for name in distribution.collections}
+    mined = {name for library in study.libraries.values() if isinstance(library, Mined | Quota) for name in library.collections}
+    return sorted(counted | mined)
+
+
+def _compare_mixes(study: Study, w: Wildcards) -> CompareMixes:
+    return CompareMixes(
+        study=study.name,
+        seed=study.seed,
+        statistics=study.statistics,
+        collections=tuple(failure_collections(study)),
+        distributions=tuple(study.distributions),
+        simulated=is_simulated(study),
+    )
+
+
+def _compare_readers(study: Study, w: Wildcards) -> CompareReaders:
+    second = study.models.second_classifier
+    return CompareReaders(
+        study=study.name,
+        seed=study.seed,
+        statistics=study.statistics,
+        classifier=study.models.classifier.model,
+        second=second.model if second else None,
+        reviewer=study.models.reviewer.model,
+        miner=study.models.miner.model,
+        collections=tuple(failure_collections(study)),
+        sheets=study.labelling.sheets,
+        simulated=is_simulated(study),
+    )
+
+
+def _draw_label_sheet(study: Study, w: Wildcards) -> DrawLabelSheet:
+    return DrawLabelSheet(seed=study.seed, per_question=study.labelling.per_question)
 
 
 def _mined(study: Study, w: Wildcards) -> Mined:
@@ -408,7 +481,7 @@ def _build_tables(study: Study, w: Wildcards) -> BuildTables:
 
 
 def _build_truth_table(study: Study, w: Wildcards) -> BuildTruthTable:
-    return BuildTruthTable(study=study.name, statistics=study.statistics, simulated=is_simulated(study))
+    return BuildTruthTable(study=study.name, seed=study.seed, statistics=study.statistics, simulated=is_simulated(study))
 
 
 def _account_costs(study: Study, w: Wildcards) -> AccountCosts:
@@ -434,7 +507,7 @@ def _build_dashboard(study: Study, w: Wildcards) -> BuildDashboard:
         simulated=is_simulated(study),
         split=study.evaluation.split,
         seed=study.seed,
-        models={role: getattr(study.models, role).model for role in type(study.models).model_fields},
+        models={role: model.model for role, model in models_of(study).items()},
         arms={name: describe(study.arms[name]) for name in study.evaluation.arms},
         questions=tuple(questions(study)),
         libraries=tuple(study.libraries),
@@ -462,7 +535,12 @@ SLICES: dict[str, Callable[[Study, Wildcards], Settings]] = {
     "import_collection": _import_collection,
     "detect_failures": _nothing,
     "categorize_failures": _reader("classifier"),
+    "recategorize_failures": _reader("second_classifier"),
     "attribute_causes": _reader("reviewer"),
+    "compare_mixes": _compare_mixes,
+    "compare_readers": _compare_readers,
+    "draw_label_sheet": _draw_label_sheet,
+    "draft_taxonomy": _reader("classifier"),
     "failure_distribution": _failure_distribution,
     "mine_candidates": _mine_candidates,
     "fill_quota": _fill_quota,

@@ -83,6 +83,9 @@ class Models(Settings):
     miner: MinerModel = Field(MinerModel(), description="Writes rubrics from rollouts.")
     classifier: ClassifierModel = Field(ClassifierModel(), description="Sorts failures and rubrics into categories.")
     reviewer: ReviewerModel = Field(ReviewerModel(), description="Names the cause of a wrong result.")
+    second_classifier: ClassifierModel | None = Field(
+        None, description="Sorts the same failures once more, for the agreement of two classifiers; null: none."
+    )
 
 
 class Budget(Settings):
@@ -107,7 +110,7 @@ class Mode(StrEnum):
     REPLAY = "replay"
 
 
-RoleName = Literal["agent", "judge", "miner", "classifier", "reviewer"]
+RoleName = Literal["agent", "judge", "miner", "classifier", "second_classifier", "reviewer"]
 
 
 class Endpoint(Settings):
@@ -181,6 +184,7 @@ class Simulation(Settings):
     miner: TextSimulation = Field(TextSimulation(error=0.05), description="The miner: chance that a candidate cites the wrong step.")
     classifier: TextSimulation = Field(TextSimulation(), description="The classifier.")
     reviewer: TextSimulation = Field(TextSimulation(), description="The cause-namer.")
+    second_classifier: TextSimulation = Field(TextSimulation(error=0.05), description="The second classifier.")
 
 
 # ---------------------------------------------------------------- tasks and attempts
@@ -382,6 +386,7 @@ class DistributionSettings(Settings):
     target: Literal["trace", "complete"] = Field(
         "complete", description="trace: failed commands; complete: failed commands and causes of wrong results."
     )
+    min_confidence: Probability = Field(0.0, description="Answers of the classifier with less confidence count as unclassified.")
 
 
 # ---------------------------------------------------------------- arms and evaluation
@@ -490,6 +495,15 @@ class Evaluation(Settings):
     limits: Limits = Field(Limits(), description="Limits of one episode.")
 
 
+class Labelling(Settings):
+    """Blind labelling by people: sheets out (snakemake results/labels/COLLECTION/sheet.csv), labels in."""
+
+    per_question: Positive = Field(40, description="Most items of each question (category, cause, citation) on a sheet.")
+    sheets: dict[str, tuple[str, ...]] = Field(
+        default_factory=dict, description="Collection -> filled sheets, one file per person, named after the person."
+    )
+
+
 class Statistics(Settings):
     """How intervals are made."""
 
@@ -548,6 +562,8 @@ class Study(Settings):
     libraries: dict[Name, Library] = Field(description="Rubric libraries, each a recipe.")
     arms: dict[Name, Arm] = Field(description="Feedback policies.")
     evaluation: Evaluation = Field(description="The held-out comparison.")
+    taxonomy: str = Field("resources/taxonomy.yaml", description="File of the taxonomy by which failures and rubrics are sorted.")
+    labelling: Labelling = Field(Labelling(), description="Blind labelling by people.")
     statistics: Statistics = Field(Statistics(), description="Intervals.")
     report: Report = Field(Report(), description="The dashboard.")
     protocol: Protocol | None = Field(None, description="The frozen protocol that this configuration is; null for an ordinary study.")

@@ -22,7 +22,15 @@ from rubrics_gym.store.ledger import LedgerLine, read_requests
 from rubrics_gym.store.serving import work_key
 from rubrics_gym.studies.estimates import NOTHING, Estimate, Expectation, Limit, Span, UnitUse, estimate, use_of_unit
 
-ROLES: dict[str, RoleName] = {"rollouts": "agent", "episodes": "agent", "mine": "miner", "classify": "classifier", "attribute": "reviewer"}
+ROLES: dict[str, RoleName] = {
+    "rollouts": "agent",
+    "episodes": "agent",
+    "mine": "miner",
+    "classify": "classifier",
+    "classify_again": "second_classifier",
+    "draft": "classifier",
+    "attribute": "reviewer",
+}
 
 
 @dataclass(frozen=True)
