@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import random
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -43,12 +43,13 @@ class LiveClient(Client):
         allowance: Allowance,
         *,
         others: Iterable[Records] = (),
+        simulation: Mapping[str, Any] | None = None,
         longest_wait_s: float = LONGEST_WAIT_S,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ):
         """`open_provider` is called once, before the first request that must be sent: what is served from the store needs no key."""
-        super().__init__(ledger, others)
+        super().__init__(ledger, others, simulation)
         self._open_provider = open_provider
         self._opened: Provider | None = None
         self._ledger = ledger

@@ -58,9 +58,10 @@ def open_client(
     Another process that asks for the same unit is waited for, `patience_s` seconds at most.
     """
     how = read_asking(asking)
+    errs = None if simulation is None else simulation.model_dump(mode="json")
     others = [Records(store_folder(), other) for other in units_to_reuse(unit, how.requests)]
     if how.requests.mode is Mode.REPLAY:
-        yield Client(Records(store_folder(), unit, account, how.study), others)
+        yield Client(Records(store_folder(), unit, account, how.study), others, errs)
         return
     with Ledger(store_folder(), unit, account, how.study, anew=how.requests.mode is Mode.LIVE, patience_s=patience_s) as ledger:
         yield LiveClient(
@@ -69,6 +70,7 @@ def open_client(
             load_prices(prices),
             allowance_of(how, allowance_usd),
             others=others,
+            simulation=errs,
             longest_wait_s=how.requests.longest_wait_s,
         )
 
