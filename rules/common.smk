@@ -20,7 +20,7 @@ from rubrics_gym.records.tasks import Role
 from rubrics_gym.settings import code as code_settings
 from rubrics_gym.settings.asking import asking_of, read_asking
 from rubrics_gym.settings import loading, lock, slices, units
-from rubrics_gym.settings.places import store_folder
+from rubrics_gym.settings.places import store_folder, use_store
 from rubrics_gym.settings.study import Imported, Matched, Mined, Mode, ProviderName, Quota, RandomSample, Reproduction, Scrambled
 from rubrics_gym.store.sealing import check_seal
 from rubrics_gym.store.serving import has_work
@@ -48,7 +48,7 @@ def checked_study():
 
 
 STUDY = checked_study()
-ASKING = asking_of(STUDY)  # resource of every rule that asks a model: mode, servers, time limits, budget
+ASKING = asking_of(STUDY)  # resource of all that ask a model: mode, servers, time limits, budget
 
 
 def frozen_protocol():
@@ -67,7 +67,7 @@ def frozen_protocol():
         raise WorkflowError(
             f"{CONFIG_SOURCE}: `protocol.by: reexecute` needs a results folder of its own: --config 'pathvars={{results: {RESULTS}_reexecuted}}'"
         )
-    os.environ["RUBRICS_STORE"] = f"store/protocols/{STUDY.protocol.name}/{STUDY.protocol.by.value}"
+    use_store(f"store/protocols/{STUDY.protocol.name}/{STUDY.protocol.by.value}")
     return folder
 
 
@@ -494,7 +494,7 @@ def start_run():
             check_seal(Path(RESULTS, "rollouts", name))
         check_isolation(STUDY.sandbox)
         if PROTOCOL and STUDY.protocol.by is Reproduction.RECOMPUTE:
-            protocols.unpack_store(PROTOCOL, Path(os.environ["RUBRICS_STORE"]))
+            protocols.unpack_store(PROTOCOL, Path(store_folder()))
         check_keys(STUDY.models, STUDY.requests, roles_to_ask())
         write_text(Path(RESULTS, "run_config.yaml"), yaml.safe_dump(STUDY.model_dump(mode="json"), sort_keys=False))
     except (lock.FolderInUse, DamagedFile, SandboxRefused, MissingKey, protocols.ProtocolChanged, OSError) as error:

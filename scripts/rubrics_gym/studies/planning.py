@@ -195,17 +195,24 @@ def _hours(hours: float | None) -> str:
 
 def _total(lines: Sequence[PlanLine]) -> tuple[str, ...]:
     estimates = [estimate for line in lines for estimate in line.estimates.values()]
-    spans = []
-    for name in ("requests", "input_tokens", "output_tokens", "dollars"):
-        total = NOTHING
-        for one in estimates:
-            total = total.plus(getattr(one, name))
-        spans.append(total)
     known = [line.hours for line in lines if line.hours is not None]
     hours = _hours(sum(known)) if len(known) == len(lines) else f"{_hours(sum(known))} + {len(lines) - len(known)} unmeasured rules"
     served = sum(line.served for line in lines)
     gpu = sum(line.gpu_jobs for line in lines)
-    return ("total", str(sum(line.jobs for line in lines)), str(served), "", *_cells(Estimate(*spans, "")), hours, f"{gpu} GPU jobs")
+    return ("total", str(sum(line.jobs for line in lines)), str(served), "", *_cells(_sum(estimates)), hours, f"{gpu} GPU jobs")
+
+
+def _sum(estimates: Sequence[Estimate]) -> Estimate:
+    total = Estimate(NOTHING, NOTHING, NOTHING, NOTHING, "")
+    for one in estimates:
+        total = Estimate(
+            total.requests.plus(one.requests),
+            total.input_tokens.plus(one.input_tokens),
+            total.output_tokens.plus(one.output_tokens),
+            total.dollars.plus(one.dollars),
+            "",
+        )
+    return total
 
 
 def _cells(estimate: Estimate) -> tuple[str, str, str, str]:
