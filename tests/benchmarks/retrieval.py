@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -80,25 +81,29 @@ def seconds(call: Callable[[], object], times: int) -> float:
     return statistics.median(taken)
 
 
+def measure(n: int, folder: Path) -> None:
+    """Print the lines of one size."""
+    paths = write_library(folder, n)
+    times = 20 if n <= 100_000 else 5
+    began = time.perf_counter()
+    index = Index.open(*paths)
+    opened = time.perf_counter() - began
+    queries = np.random.default_rng(1).standard_normal((2, WIDTH), dtype=np.float32)
+    statement, code = queries / np.linalg.norm(queries, axis=1, keepdims=True)
+    bare = seconds(lambda: index.embeddings @ statement, times)
+    print(f"{n:>9}  {'opening the index':24}{1000 * opened:>10.2f}{opened / bare:>11.2f}")
+    print(f"{n:>9}  {'bare product':24}{1000 * bare:>10.2f}{1:>11.2f}")
+    for name, (policy, split) in PLANS.items():
+        took = seconds(partial(Retriever(index, 12, policy, split).retrieve, statement, code), times)
+        print(f"{n:>9}  {name:24}{1000 * took:>10.2f}{took / bare:>11.2f}", flush=True)
+
+
 def main(sizes: list[int]) -> None:
     print(f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}, OPENBLAS_CORETYPE={os.environ.get('OPENBLAS_CORETYPE', 'not set')}")
     print(f"{'size':>9}  {'what':24}{'ms':>10}{'x product':>11}")
     for n in sizes:
         with tempfile.TemporaryDirectory() as folder:
-            paths = write_library(Path(folder), n)
-            times = 20 if n <= 100_000 else 5
-            began = time.perf_counter()
-            index = Index.open(*paths)
-            opened = time.perf_counter() - began
-            queries = np.random.default_rng(1).standard_normal((2, WIDTH), dtype=np.float32)
-            statement, code = queries / np.linalg.norm(queries, axis=1, keepdims=True)
-            bare = seconds(lambda: index.embeddings @ statement, times)
-            print(f"{n:>9}  {'opening the index':24}{1000 * opened:>10.2f}{opened / bare:>11.2f}")
-            print(f"{n:>9}  {'bare product':24}{1000 * bare:>10.2f}{1:>11.2f}")
-            for name, (policy, split) in PLANS.items():
-                retriever = Retriever(index, 12, policy, split)
-                took = seconds(lambda: retriever.retrieve(statement, code), times)
-                print(f"{n:>9}  {name:24}{1000 * took:>10.2f}{took / bare:>11.2f}", flush=True)
+            measure(n, Path(folder))
 
 
 if __name__ == "__main__":
