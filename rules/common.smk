@@ -20,7 +20,7 @@ from rubrics_gym.records.tasks import Role
 from rubrics_gym.settings import code as code_settings
 from rubrics_gym.settings.asking import asking_of, read_asking
 from rubrics_gym.settings import loading, lock, slices, units
-from rubrics_gym.settings.places import store_folder, use_store
+from rubrics_gym.settings.places import store_folder, use_store, wheel_folder
 from rubrics_gym.settings.study import Imported, Matched, Mined, Mode, ProviderName, Quota, RandomSample, Reproduction, Scrambled
 from rubrics_gym.store.sealing import check_seal
 from rubrics_gym.store.serving import has_work
@@ -492,7 +492,7 @@ def start_run():
         RESULTS_LOCK = lock.hold(RESULTS)
         for name in SEALED:
             check_seal(Path(RESULTS, "rollouts", name))
-        check_isolation(STUDY.sandbox)
+        check_isolation(STUDY.sandbox.episode(), wheel_folder())
         if PROTOCOL and STUDY.protocol.by is Reproduction.RECOMPUTE:
             protocols.unpack_store(PROTOCOL, Path(store_folder()))
         check_keys(STUDY.models, STUDY.requests, roles_to_ask())

@@ -56,6 +56,7 @@ EXPECTED: list[tuple[str, set[str]]] = [
     (r"simulation\.miner\..*", MINED),
     (r"simulation\.classifier\..*", {"categorize_failures", "build_truth_table"} | MIX | SORTED),
     (r"simulation\.reviewer\..*", {"attribute_causes"} | MIX | TRUTH | MATCHED),
+    (r"sandbox\.final_network", {"run_final", "grade_episode", "attribute_causes"} | TABLES | COSTS | MIX | TRUTH),
     (r"sandbox\..*", ROLLOUTS | EXECUTED),
     (r"collections\.pool\.tasks\.limit", {"prepare_task"} | ROLLOUTS),
     (r"collections\.pool\.tasks\.prepared", set()),  # no packaged task asks for work by hand
@@ -96,6 +97,10 @@ BY_NAME: dict[str, Any] = {
     "libraries.random.source": "matched",
     "libraries.random.size_of": "scrambled",
     "sandbox.packages": ["numpy", "pandas"],
+    "sandbox.network": "none",
+    "sandbox.final_network": "index",
+    "collections.pool.limits.tokens": 1_000_000,
+    "evaluation.limits.tokens": 1_000_000,
     "arms.task_only.judge.library": "random",
     "arms.scrambled.judge.library": "matched",
     "arms.random.judge.library": "matched",

@@ -18,7 +18,7 @@ from rubrics_gym.records.files import iter_json_lines, write_json_lines
 from rubrics_gym.records.tasks import Task
 from rubrics_gym.records.trajectory import EndEvent, FileEvent
 from rubrics_gym.settings.places import wheel_folder
-from rubrics_gym.settings.study import Sandbox as SandboxSettings
+from rubrics_gym.settings.study import SandboxPhase
 from rubrics_gym.tasks.bundles import unpack_public
 
 PLAN = "plan.jsonl"  # what a simulated agent planted; empty for a live one
@@ -68,7 +68,7 @@ def record_attempt(
     attempt: Attempt,
     client: Asks,
     judge: Judge | None,
-    settings: SandboxSettings,
+    settings: SandboxPhase,
     place: WorkPlace,
     folder: Path,
     agent_prompt: Prompt,

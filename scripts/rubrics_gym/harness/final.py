@@ -12,8 +12,7 @@ from rubrics_gym.harness.sandbox import DiskReserve, Sandbox, SandboxDied
 from rubrics_gym.records.archives import write_archive
 from rubrics_gym.records.files import write_text
 from rubrics_gym.records.trajectory import FinalEvent
-from rubrics_gym.settings.study import Limits
-from rubrics_gym.settings.study import Sandbox as SandboxSettings
+from rubrics_gym.settings.study import Limits, SandboxPhase
 
 _EXIT_MARK = "[exit] "
 
@@ -22,7 +21,7 @@ def run_final(
     deliverable: str,
     data: Path,
     artifacts: Path,
-    settings: SandboxSettings,
+    settings: SandboxPhase,
     limits: Limits,
     run_log: Path,
     final_artifacts: Path,
@@ -47,9 +46,7 @@ def run_final(
     return event
 
 
-def _run(
-    work: Path, data: Path, settings: SandboxSettings, limits: Limits, output: Path, deliverable: str, wheels: Path | None
-) -> FinalEvent:
+def _run(work: Path, data: Path, settings: SandboxPhase, limits: Limits, output: Path, deliverable: str, wheels: Path | None) -> FinalEvent:
     cap = limits.final_s
     try:
         with Sandbox(settings, limits, work, data, wheels) as sandbox:

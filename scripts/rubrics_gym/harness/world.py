@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 
 from rubrics_gym.harness.packages import canonical_name, exposed
 from rubrics_gym.records.trajectory import FileEvent, WorldEvent
-from rubrics_gym.settings.study import Limits, Sandbox
+from rubrics_gym.settings.study import Limits, SandboxPhase
 
 CODE_SUFFIXES = {".py", ".sh", ".r", ".R", ".sql", ".ipynb", ".toml", ".cfg", ".ini", ".yaml", ".yml"}
 _TEXT_CAP = 100_000  # bytes of a code file that are recorded
@@ -85,7 +85,7 @@ def _file_event(folder: Path, path: str, step: int) -> FileEvent:
     return FileEvent(step=step, path=_printable(path), sha256=digest.hexdigest(), bytes=size, text=text)
 
 
-def installed(work: Path, settings: Sandbox) -> dict[str, str]:
+def installed(work: Path, settings: SandboxPhase) -> dict[str, str]:
     """Package -> version as a program in the sandbox finds them: the allowed ones, and over them what the agent installed."""
     versions = dict(exposed(settings.packages).versions)
     for path, _ in regular_files(work):
@@ -94,7 +94,7 @@ def installed(work: Path, settings: Sandbox) -> dict[str, str]:
     return dict(sorted(versions.items()))
 
 
-def world_event(step: int, work: WorkFolder, data: Path, settings: Sandbox, limits: Limits, data_profile: str) -> WorldEvent:
+def world_event(step: int, work: WorkFolder, data: Path, settings: SandboxPhase, limits: Limits, data_profile: str) -> WorldEvent:
     """The world as the judge may see it. It holds settings only where it could hold measurements: equal episodes have equal worlds."""
     return WorldEvent(
         step=step,

@@ -32,7 +32,7 @@ from rubrics_gym.settings.study import (
     ProviderName,
     Quota,
     RandomSample,
-    Sandbox,
+    SandboxPhase,
     Scrambled,
     Settings,
     Statistics,
@@ -57,7 +57,7 @@ class CollectRollout(Settings):
     agent: ModelSettings
     simulation: AgentSimulation | None
     limits: Limits
-    sandbox: Sandbox
+    sandbox: SandboxPhase
 
 
 class ImportCollection(Settings):
@@ -74,7 +74,7 @@ class RunEpisode(Settings):
     judge: ModelSettings | None
     judge_simulation: JudgeSimulation | None
     limits: Limits
-    sandbox: Sandbox
+    sandbox: SandboxPhase
 
 
 class GradeAttempt(Settings):
@@ -91,7 +91,7 @@ class GradeAcceptance(Settings):
 
 class RunFinal(Settings):
     limits: Limits
-    sandbox: Sandbox
+    sandbox: SandboxPhase
 
 
 class Reader(Settings):
@@ -270,7 +270,11 @@ def _list_pool(study: Study, w: Wildcards) -> ListPool:
 def _collect_rollout(study: Study, w: Wildcards) -> CollectRollout:
     collection = study.collected[w["collection"]]
     return CollectRollout(
-        seed=study.seed, agent=study.models.agent, simulation=_simulation(study, "agent"), limits=collection.limits, sandbox=study.sandbox
+        seed=study.seed,
+        agent=study.models.agent,
+        simulation=_simulation(study, "agent"),
+        limits=collection.limits,
+        sandbox=study.sandbox.episode(),
     )
 
 
@@ -290,12 +294,12 @@ def _run_episode(study: Study, w: Wildcards) -> RunEpisode:
         judge=study.models.judge if arm.judge else None,
         judge_simulation=_simulation(study, "judge") if arm.judge else None,
         limits=study.evaluation.limits,
-        sandbox=study.sandbox,
+        sandbox=study.sandbox.episode(),
     )
 
 
 def _run_final(study: Study, w: Wildcards) -> RunFinal:
-    return RunFinal(limits=study.evaluation.limits, sandbox=study.sandbox)
+    return RunFinal(limits=study.evaluation.limits, sandbox=study.sandbox.final())
 
 
 # benchmarks with tasks whose evaluation runs what the agent wrote

@@ -191,32 +191,73 @@ class Simulation(Settings):
 
 
 class Limits(Settings):
-    """Limits of one attempt. The published study used 2 h, 250 steps, $3, 600 s, 30 min, 3 CPU and 11 GB."""
+    """Limits of one attempt; the defaults are the published ones where those are known."""
 
-    wall_s: Seconds = Field(1800, description="Seconds of wall time per attempt.")
-    steps: Positive = Field(30, description="Most model turns per attempt.")
+    wall_s: Seconds = Field(7200, description="Seconds of wall time per attempt.")
+    working_s: Seconds = Field(7200, description="Seconds per attempt that count: wall time without waiting for a processor.")
+    steps: Positive = Field(250, description="Most model turns per attempt.")
+    tokens: Positive | None = Field(None, description="Most tokens per attempt, read and written; null: as many as the other limits allow.")
     cost_usd: Annotated[float, Field(gt=0)] = Field(3.0, description="Most dollars per attempt; a request that could pass it is not sent.")
-    command_s: Seconds = Field(10, description="Seconds per command, not counting the time that it waits for a processor.")
-    final_s: Seconds = Field(12, description="Seconds for the one run of final.py after the episode, counted likewise.")
-    memory_mb: Positive = Field(3000, description="Megabytes of address space per process.")
-    processes: Positive = Field(64, description="Most processes at a time.")
-    file_mb: Positive = Field(200, description="Megabytes per file.")
+    malformed_turns: Positive = Field(3, description="Turns without a command, so many in a row, that end the attempt.")
+    command_s: Seconds = Field(600, description="Seconds per command, not counting the time that it waits for a processor.")
+    final_s: Seconds = Field(1800, description="Seconds for the one run of final.py after the episode, counted likewise.")
+    cpus: Annotated[float, Field(gt=0)] = Field(
+        3, description="Processors for all processes of a command together, where the machine can limit them."
+    )
+    memory_mb: Positive = Field(
+        11264, description="Megabytes per process, and, where the machine can count them, for all processes of a command together."
+    )
+    processes: Positive = Field(256, description="Most processes at a time.")
+    open_files: Positive = Field(1024, description="Most open files per process.")
+    file_mb: Positive = Field(4096, description="Megabytes per file.")
+    disk_mb: Positive = Field(10_000, description="Megabytes that the agent's files may take; a command that writes more is killed.")
+    disk_files: Positive = Field(200_000, description="Most files and folders of the agent's, likewise.")
     output_chars: Positive = Field(6000, description="Characters of a command's output that the agent is shown (head and tail).")
 
 
 class SandboxKind(StrEnum):
     BUBBLEWRAP = "bubblewrap"
+    POD = "pod"
     UNSAFE = "unsafe"
 
 
-class Sandbox(Settings):
-    """Where the agent's commands run."""
+class Network(StrEnum):
+    """What a command reaches beyond its own processes."""
 
-    kind: SandboxKind = Field(SandboxKind.BUBBLEWRAP, description="bubblewrap, or unsafe (no isolation at all; must be asked for by name).")
+    NONE = "none"
+    INDEX = "index"
+    OPEN = "open"
+
+
+class SandboxPhase(Settings):
+    """The sandbox as one phase of an attempt has it."""
+
+    kind: SandboxKind = Field(
+        SandboxKind.BUBBLEWRAP,
+        description="bubblewrap; pod (inside a container, which is the outer boundary); unsafe (no isolation at all; must be asked for by name).",
+    )
     packages: tuple[str, ...] = Field(
         ("numpy", "pandas", "scipy", "scikit-learn", "pip"),
         description="Installed packages that the agent finds, with what they need; nothing else of the environment is visible.",
     )
+    network: Network = Field(
+        Network.INDEX,
+        description="While the agent works: none; index (pip installs from the local folder of wheels, nothing else is reached); open.",
+    )
+
+
+class Sandbox(SandboxPhase):
+    """Where the agent's commands run."""
+
+    final_network: Network = Field(Network.NONE, description="In the one run of final.py after the episode, likewise.")
+
+    def episode(self) -> SandboxPhase:
+        """The sandbox while the agent works."""
+        return SandboxPhase(kind=self.kind, packages=self.packages, network=self.network)
+
+    def final(self) -> SandboxPhase:
+        """The sandbox of the final run."""
+        return SandboxPhase(kind=self.kind, packages=self.packages, network=self.final_network)
 
 
 class TaskSelection(Settings):
