@@ -22,23 +22,25 @@ with job(snakemake, Reader) as (settings, log):
     failures = read_columns(snakemake.input.events, FailureEvent)
     reviewer = Reviewer(settings.model, load_prompt(snakemake.input.prompt), load_taxonomy(snakemake.input.taxonomy), settings.seed)
     finals = list(snakemake.input.finals) or [None] * len(snakemake.input.trajectories)
-    causes = []
+    found = []
+    for trajectory, archive, grade_file, final in zip(
+        snakemake.input.trajectories, snakemake.input.artifacts, snakemake.input.grades, finals, strict=True
+    ):
+        grade = Grade.model_validate(read_json(grade_file))
+        if not grade.ended_wrong:
+            continue
+        events = read_trajectory(trajectory)
+        if final is not None:
+            events.append(FinalEvent.model_validate(read_json(final)))
+        start = events[0]
+        deliverable = read_archive(archive).get(start.deliverable, b"").decode(errors="replace")
+        on_the_way = [failure for failure in failures if failure.unit == start.unit]
+        found.append(evidence(events, grade, deliverable, on_the_way))
     with open_client(
         settings.model, "reviewer", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.asking
     ) as client:
-        for trajectory, archive, grade_file, final in zip(
-            snakemake.input.trajectories, snakemake.input.artifacts, snakemake.input.grades, finals, strict=True
-        ):
-            grade = Grade.model_validate(read_json(grade_file))
-            if not grade.ended_wrong:
-                continue
-            events = read_trajectory(trajectory)
-            if final is not None:
-                events.append(FinalEvent.model_validate(read_json(final)))
-            start = events[0]
-            deliverable = read_archive(archive).get(start.deliverable, b"").decode(errors="replace")
-            on_the_way = [failure for failure in failures if failure.unit == start.unit]
-            causes.append(reviewer.cause(evidence(events, grade, deliverable, on_the_way), client))
+        client.ask_ahead((reviewer.request(one), 0) for one in found)
+        causes = [reviewer.cause(one, client) for one in found]
     write_records(snakemake.output.causes, causes, Cause)
     copy_ledger(store_folder(), [unit], snakemake.output.requests)
     log.info("%d attempts ended wrong, %d without a cause", len(causes), sum(cause.category is None for cause in causes))

@@ -19,6 +19,7 @@ with job(snakemake, DescribeLibrary) as (settings, log):
     with open_client(
         settings.model, "classifier", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.asking
     ) as client:
+        client.ask_ahead((classifier.rubric_request(rubric), 0) for rubric in merged)
         answers = [classifier.rubric(rubric, client) for rubric in merged]
     rubrics = [
         rubric.model_copy(update={"category": answer.category, "runtime_type": answer.runtime_type})

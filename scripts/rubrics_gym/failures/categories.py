@@ -33,16 +33,23 @@ class Classifier:
 
     def event(self, event: FailureEvent, client: Client) -> Categorized:
         """The category of a failed command. Inside Runtime its type is the one that the regular expressions gave."""
-        text = self._prompt.render("event", event=event, output=event.output_tail[-OUTPUT_CHARS:])
-        answer = self._ask(event.event_id, text, client)
+        answer = self._ask(event.event_id, self.event_request(event), client)
         return answer.model_copy(update={"runtime_type": event.failure_type if answer.category == RUNTIME else None})
 
     def rubric(self, rubric: Rubric, client: Client) -> Categorized:
         """The category of a rubric, from its words alone; inside Runtime also its type."""
-        return self._ask(rubric.id, self._prompt.render("rubric", rubric=rubric), client)
+        return self._ask(rubric.id, self.rubric_request(rubric), client)
 
-    def _ask(self, item_id: str, text: str, client: Client) -> Categorized:
-        request = Request(
+    def event_request(self, event: FailureEvent) -> Request:
+        """What is asked about a failed command."""
+        return self._request(self._prompt.render("event", event=event, output=event.output_tail[-OUTPUT_CHARS:]))
+
+    def rubric_request(self, rubric: Rubric) -> Request:
+        """What is asked about a rubric."""
+        return self._request(self._prompt.render("rubric", rubric=rubric))
+
+    def _request(self, text: str) -> Request:
+        return Request(
             purpose="classify",
             model=self._model.model,
             system=self._system,
@@ -50,7 +57,10 @@ class Classifier:
             output_schema=self._schema,
             max_tokens=self._model.max_tokens,
             seed=self._seed,
+            effort=self._model.effort,
         )
+
+    def _ask(self, item_id: str, request: Request, client: Client) -> Categorized:
         answer = client.ask(request)
         try:
             value = parse(answer.response, self._schema)

@@ -66,6 +66,17 @@ class Reviewer:
 
     def cause(self, evidence: Evidence, client: Client) -> Cause:
         """The one category that explains the wrong result. ValueError when the attempt did not end wrong: it has no cause."""
+        start = evidence.start
+        answer = client.ask(self.request(evidence))
+        identity = {"unit": start.unit, "benchmark": start.benchmark, "task": start.task, "request_key": answer.key}
+        try:
+            value = parse(answer.response, self._schema)
+        except SchemaInvalid as invalid:
+            return Cause(**identity, category=None, abstained=invalid.kind)
+        return Cause(**identity, reason=value["reason"], **chosen(value))
+
+    def request(self, evidence: Evidence) -> Request:
+        """What is asked about an attempt. ValueError when it did not end wrong."""
         start, grade = evidence.start, evidence.grade
         if not grade.ended_wrong:
             raise ValueError(f"{start.unit}: did not end wrong (outcome {grade.outcome.value}), so there is no cause to name")
@@ -80,7 +91,7 @@ class Reviewer:
             final=evidence.final,
             last_output=output_of(evidence.last_run)[-DELIVERABLE_CHARS:] if evidence.last_run else "",
         )
-        request = Request(
+        return Request(
             purpose="attribute",
             model=self._model.model,
             system=self._system,
@@ -88,11 +99,5 @@ class Reviewer:
             output_schema=self._schema,
             max_tokens=self._model.max_tokens,
             seed=self._seed,
+            effort=self._model.effort,
         )
-        answer = client.ask(request)
-        identity = {"unit": start.unit, "benchmark": start.benchmark, "task": start.task, "request_key": answer.key}
-        try:
-            value = parse(answer.response, self._schema)
-        except SchemaInvalid as invalid:
-            return Cause(**identity, category=None, abstained=invalid.kind)
-        return Cause(**identity, reason=value["reason"], **chosen(value))

@@ -67,16 +67,7 @@ class Miner:
 
     def mine(self, trace: Trace, client: Client) -> Mining:
         """Ask for rubrics of one rollout, and keep those whose citations hold."""
-        request = Request(
-            purpose="mine",
-            model=self._model.model,
-            system=self._prompt.render("system", most=self._per_rollout),
-            messages=(Message(role="user", text=self._prompt.render("user", trace=trace)),),
-            output_schema=SCHEMA,
-            max_tokens=self._model.max_tokens,
-            seed=self._seed,
-        )
-        answer = client.ask(request)
+        answer = client.ask(self.request(trace))
         try:
             candidates = parse(answer.response, SCHEMA)["rubrics"]
         except SchemaInvalid as invalid:
@@ -90,6 +81,19 @@ class Miner:
             else:
                 rubrics.append(self._rubric(candidate, trace, answer.key))
         return Mining(tuple(rubrics), dict(sorted(rejected.items())), trace.cut_chars)
+
+    def request(self, trace: Trace) -> Request:
+        """What is asked about a rollout."""
+        return Request(
+            purpose="mine",
+            model=self._model.model,
+            system=self._prompt.render("system", most=self._per_rollout),
+            messages=(Message(role="user", text=self._prompt.render("user", trace=trace)),),
+            output_schema=SCHEMA,
+            max_tokens=self._model.max_tokens,
+            seed=self._seed,
+            effort=self._model.effort,
+        )
 
     def _rubric(self, candidate: dict[str, Any], trace: Trace, request_key: str) -> Rubric:
         cited = sorted({citation["step"] for citation in candidate["steps"]})
