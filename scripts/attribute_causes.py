@@ -24,23 +24,26 @@ with job(snakemake, Reader) as (settings, log):
     trajectories = attempt_files(snakemake.input.trajectories, "trajectory.jsonl")
     artifacts, grades = attempt_files(snakemake.input.artifacts, "artifacts.tar.gz"), attempt_files(snakemake.input.grades, "grade.json")
     finals = list(snakemake.input.finals) or [None] * len(trajectories)
-    causes, questions = [], []
+    found = []
+    for trajectory, archive, grade_file, final in zip(trajectories, artifacts, grades, finals, strict=True):
+        grade = Grade.model_validate(read_json(grade_file))
+        if not grade.ended_wrong:
+            continue
+        events = read_trajectory(trajectory)
+        if final is not None:
+            events.append(FinalEvent.model_validate(read_json(final)))
+        start = events[0]
+        deliverable = read_archive(archive).get(start.deliverable, b"").decode(errors="replace")
+        on_the_way = [failure for failure in failures if failure.unit == start.unit]
+        found.append(evidence(events, grade, deliverable, on_the_way))
     with open_client(
         settings.model, "reviewer", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.asking
     ) as client:
-        for trajectory, archive, grade_file, final in zip(trajectories, artifacts, grades, finals, strict=True):
-            grade = Grade.model_validate(read_json(grade_file))
-            if not grade.ended_wrong:
-                continue
-            events = read_trajectory(trajectory)
-            if final is not None:
-                events.append(FinalEvent.model_validate(read_json(final)))
-            start = events[0]
-            deliverable = read_archive(archive).get(start.deliverable, b"").decode(errors="replace")
-            on_the_way = [failure for failure in failures if failure.unit == start.unit]
-            shown = evidence(events, grade, deliverable, on_the_way)
-            causes.append(reviewer.cause(shown, client))
-            questions.append({"unit": start.unit, "benchmark": start.benchmark, "task": start.task, "text": reviewer.question(shown)})
+        client.ask_ahead((reviewer.request(one), 0) for one in found)
+        causes = [reviewer.cause(one, client) for one in found]
+    questions = [
+        {"unit": one.start.unit, "benchmark": one.start.benchmark, "task": one.start.task, "text": reviewer.question(one)} for one in found
+    ]
     write_records(snakemake.output.causes, causes, Cause)
     write_json_lines(snakemake.output.questions, questions)
     copy_ledger(store_folder(), [unit], snakemake.output.requests)

@@ -19,6 +19,7 @@ with job(snakemake, DescribeLibrary) as (settings, log):
     with open_client(
         settings.model, "classifier", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.asking
     ) as client:
+        client.ask_ahead((classifier.rubric_request(rubric), 0) for rubric in merged if classifier.has_to_ask(rubric))
         rubrics = [classifier.sorted_rubric(rubric, client) for rubric in merged]
     candidates, rejected, quota = (snakemake.input.get(name) for name in ("candidates", "rejected", "quota"))
     manifest = LibraryManifest(

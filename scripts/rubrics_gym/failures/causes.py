@@ -81,10 +81,9 @@ class Reviewer:
             last_output=output_of(evidence.last_run)[-DELIVERABLE_CHARS:] if evidence.last_run else "",
         )
 
-    def cause(self, evidence: Evidence, client: Client) -> Cause:
-        """The one category that explains the wrong result. ValueError when the attempt did not end wrong."""
-        start = evidence.start
-        request = Request(
+    def request(self, evidence: Evidence) -> Request:
+        """What is asked about an attempt. ValueError when it did not end wrong."""
+        return Request(
             purpose="attribute",
             model=self._model.model,
             system=self._system,
@@ -92,8 +91,13 @@ class Reviewer:
             output_schema=self._schema,
             max_tokens=self._model.max_tokens,
             seed=self._seed,
+            effort=self._model.effort,
         )
-        answer = client.ask(request)
+
+    def cause(self, evidence: Evidence, client: Client) -> Cause:
+        """The one category that explains the wrong result. ValueError when the attempt did not end wrong."""
+        start = evidence.start
+        answer = client.ask(self.request(evidence))
         identity = {"unit": start.unit, "benchmark": start.benchmark, "task": start.task, "request_key": answer.key}
         try:
             value = parse(answer.response, self._schema)

@@ -68,6 +68,7 @@ class Drafter:
             output_schema=self._schema,
             max_tokens=self._model.max_tokens,
             seed=self._seed,
+            effort=self._model.effort,
         )
         value = parse(client.ask(request).response, self._schema)
         return [category for one in value["categories"] if (category := _category(one)) is not None]

@@ -176,6 +176,7 @@ class _Episode:
                 tools=(BASH,),
                 max_tokens=attempt.model.max_tokens,
                 seed=attempt.seed,
+                effort=attempt.model.effort,
             )
             answer = self.client.ask(request)
         except ContextFull:

@@ -50,6 +50,7 @@ def judge_request(action: JudgedAction, rubrics: Sequence[Rubric], prompt: Promp
         output_schema=SCHEMA if rubrics else TASK_ONLY_SCHEMA,
         max_tokens=model.max_tokens,
         seed=seed,
+        effort=model.effort,
     )
 
 

@@ -142,9 +142,9 @@ class Miner:
         """The parts of a rollout that this miner is asked about, each of at most `limit` characters; none where it has nothing to read."""
         return self._entry.readings(trace, limit)
 
-    def mine(self, reading: Trace, client: Client) -> Mining:
-        """Ask for rubrics of one reading."""
-        request = Request(
+    def request(self, reading: Trace) -> Request:
+        """What is asked about a reading."""
+        return Request(
             purpose="mine",
             model=self._model.model,
             system=self._prompt.render("system", most=self._most),
@@ -152,8 +152,12 @@ class Miner:
             output_schema=self._entry.schema,
             max_tokens=self._model.max_tokens,
             seed=self._seed,
+            effort=self._model.effort,
         )
-        answer = ask_for_rubrics(request, client)
+
+    def mine(self, reading: Trace, client: Client) -> Mining:
+        """Ask for rubrics of one reading."""
+        answer = ask_for_rubrics(self.request(reading), client)
         rejected: Counter[str] = Counter()
         rubrics = []
         for position, candidate in enumerate(answer.candidates):

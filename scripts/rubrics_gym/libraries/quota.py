@@ -120,6 +120,7 @@ class QuotaMiner:
             output_schema=PLAIN_SCHEMA,
             max_tokens=self._model.max_tokens,
             seed=self._seed,
+            effort=self._model.effort,
         )
         answer = ask_for_rubrics(request, client)
         if answer.abstained:

@@ -32,9 +32,11 @@ def open_provider(model: ModelSettings, role: str, simulation: Any, requests: Re
         simulated: Provider = getattr(import_module(f"rubrics_gym.providers.simulated.{kind}"), kind.capitalize())(simulation, **given)
         return simulated
     endpoint = requests.endpoints.get(role)  # type: ignore[call-overload]
-    limits = {"connect_s": requests.connect_s, "read_s": requests.read_s, "deadline_s": requests.deadline_s}
+    options: dict[str, Any] = {"connect_s": requests.connect_s, "read_s": requests.read_s, "deadline_s": requests.deadline_s}
+    if model.provider is ProviderName.ANTHROPIC:
+        options["cache"] = requests.cache
     live = getattr(import_module(f"rubrics_gym.providers.{model.provider.value}"), _LIVE[model.provider])
-    provider: Provider = live(key_of(model.provider, endpoint), base_url=endpoint.url if endpoint else None, **limits)
+    provider: Provider = live(key_of(model.provider, endpoint), base_url=endpoint.url if endpoint else None, **options)
     return provider
 
 
@@ -72,6 +74,7 @@ def open_client(
             others=others,
             simulation=errs,
             longest_wait_s=how.requests.longest_wait_s,
+            batch_poll_s=how.requests.batch_poll_s if role in how.requests.batch and not simulation else None,
         )
 
 

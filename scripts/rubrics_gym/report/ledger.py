@@ -12,7 +12,7 @@ from rubrics_gym.store.attempts import AttemptRow, AttemptState
 from rubrics_gym.store.ledger import LedgerLine, State, accounts, read_ledger
 
 ROLES = {"agent": "agent", "judge": "judge", "mine": "miner", "classify": "classifier", "attribute": "reviewer"}
-TOKENS_IN = ("input_tokens", "cache_read_tokens", "cache_write_tokens")
+TOKENS_IN = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "cache_write_1h_tokens")
 
 
 def last_lines(path: str | Path) -> list[LedgerLine]:

@@ -80,12 +80,12 @@ class RunEpisode(Settings):
 class GradeAttempt(Settings):
     """Where an evaluation runs that runs the agent's own program; nothing for benchmarks that only compare files."""
 
-    sandbox: Sandbox | None = None
+    sandbox: SandboxPhase | None = None
     limits: Limits | None = None
 
 
 class GradeAcceptance(Settings):
-    sandbox: Sandbox
+    sandbox: SandboxPhase
     limits: Limits
 
 
@@ -309,17 +309,17 @@ RUN_PROGRAMS = frozenset({"mlgym", "mlagentbench", "rebench", "paperbench"})
 def _grade_rollout(study: Study, w: Wildcards) -> GradeAttempt:
     if w["benchmark"] not in RUN_PROGRAMS:
         return GradeAttempt()
-    return GradeAttempt(sandbox=study.sandbox, limits=study.collected[w["collection"]].limits)
+    return GradeAttempt(sandbox=study.sandbox.final(), limits=study.collected[w["collection"]].limits)
 
 
 def _grade_episode(study: Study, w: Wildcards) -> GradeAttempt:
     if w["benchmark"] not in RUN_PROGRAMS:
         return GradeAttempt()
-    return GradeAttempt(sandbox=study.sandbox, limits=study.evaluation.limits)
+    return GradeAttempt(sandbox=study.sandbox.final(), limits=study.evaluation.limits)
 
 
 def _grade_acceptance(study: Study, w: Wildcards) -> GradeAcceptance:
-    return GradeAcceptance(sandbox=study.sandbox, limits=study.evaluation.limits)
+    return GradeAcceptance(sandbox=study.sandbox.final(), limits=study.evaluation.limits)
 
 
 def _reader(role: str) -> Callable[[Study, Wildcards], Reader]:

@@ -42,6 +42,9 @@ class ModelSettings(Settings):
     )
     model: str = Field(description="Name of the model as the provider knows it. A simulated model's name carries its version.")
     max_tokens: Positive = Field(4096, description="Most tokens in one answer.")
+    effort: Literal["low", "medium", "high", "xhigh", "max"] | None = Field(
+        None, description="How much the model should think, where it can be told; null leaves it to the provider."
+    )
 
 
 class AgentModel(ModelSettings):
@@ -137,6 +140,13 @@ class Requests(Settings):
     endpoints: dict[RoleName, Endpoint] = Field(
         default_factory=dict, description="Role → server, where it is not the provider's own, e.g. a local vLLM or llama.cpp server."
     )
+    cache: Literal["off", "5m", "1h"] = Field(
+        "5m", description="How long anthropic keeps the beginning of a prompt that comes again; off asks for no cache."
+    )
+    batch: tuple[Literal["miner", "classifier", "reviewer"], ...] = Field(
+        (), description="Roles whose requests are sent in batches (anthropic): cheaper, and answered within a day."
+    )
+    batch_poll_s: Seconds = Field(60, description="Seconds between two looks at a batch that has not ended.")
     connect_s: Seconds = Field(10, description="Seconds until a connection must stand.")
     read_s: Seconds = Field(600, description="Longest silence of a server in seconds; a long answer is silent until it is whole.")
     deadline_s: Seconds = Field(900, description="Seconds from sending a request to the last byte of its answer.")

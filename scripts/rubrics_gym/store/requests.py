@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
@@ -224,10 +224,18 @@ class Ledger(Records):
     def returned(self, sent: LedgerLine, request: dict[str, Any], response: dict[str, Any], usage: dict[str, int], cost: int) -> LedgerLine:
         """Store a response and record it. The response file is durable and restores the ledger's line, which reaches the disk with the next one."""
         line = _next(sent, State.RETURNED, cost_microdollars=cost, usage=usage, body_sha256=content_hash(response))
-        content = {"schema": RESPONSE_SCHEMA, "line": line.model_dump(mode="json"), "request": request, "response": response}
+        content = {"schema": RESPONSE_SCHEMA, "line": _plain(line), "request": request, "response": response}
         self._storage.write(_response_name(sent.key), (canonical_json(content) + "\n").encode())
         self._append(line, durable=False)
         return line
+
+    def in_batch(self, sent: Iterable[tuple[LedgerLine, dict[str, Any]]], batch: str) -> None:
+        """Record the provider's id of the batch in which requests (line, body) were sent: they stay under way when this process ends."""
+        self._append(*(_next(line, State.SENT, batch=batch, request=body) for line, body in sent), durable=True)
+
+    def open_in_batch(self, batch: str | None = None) -> list[LedgerLine]:
+        """Records that are under way in a batch (None: in any)."""
+        return [line for line in self._latest.values() if line.state is State.SENT and line.batch and batch in (None, line.batch)]
 
     def failed(self, sent: LedgerLine, kind: str, message: str = "", retry_after_s: float | None = None) -> LedgerLine:
         """Record that the provider turned a request down. It costs nothing."""
@@ -291,6 +299,8 @@ class Ledger(Records):
                     log.warning("%s: record %s had its response stored before its process ended; nothing is lost", self.unit, line.record)
                     self._append(stored, durable=True)
                     continue
+            if line.batch:
+                continue  # its provider still has it
             closed = self.unresolved(line, PROCESS_ENDED, "its process ended before its answer was stored")
             log.warning("%s: record %s is unresolved, charged %d micro-dollars", self.unit, line.record, closed.cost_microdollars)
 
@@ -305,14 +315,14 @@ class Ledger(Records):
             self._note("cut_line")
 
     def _append(self, *lines: LedgerLine, durable: bool) -> None:
-        self._log.append("".join(canonical_json(line) + "\n" for line in lines), durable=durable)
+        self._log.append("".join(canonical_json(_plain(line)) + "\n" for line in lines), durable=durable)
         for line in lines:
             self._remember(line)
         self._publish()
 
     def _note(self, kind: Literal["cut_line", "superseded", "reused"], **facts: str) -> None:
         note = LedgerNote(note=kind, at=now(), **facts)
-        self._log.append(canonical_json(note) + "\n", durable=True)
+        self._log.append(canonical_json(_plain(note)) + "\n", durable=True)
         self._remember(note)
 
     def _publish(self) -> None:
@@ -320,7 +330,12 @@ class Ledger(Records):
 
 
 def _next(line: LedgerLine, state: State, **changes: Any) -> LedgerLine:
-    return line.model_copy(update={"state": state, "at": now(), **changes})
+    return line.model_copy(update={"state": state, "at": now(), "request": None, **changes})
+
+
+def _plain(entry: Entry) -> dict[str, Any]:
+    """An entry as JSON, without what is at its default."""
+    return entry.model_dump(mode="json", exclude_defaults=True)
 
 
 def _response_name(key: str) -> str:

@@ -106,11 +106,12 @@ def estimate(
     From `FEWEST_UNITS` units on record on it is their mean with a 95 % prediction interval for the sum, else the stated expectation.
     """
     if len(history) >= FEWEST_UNITS:
-        spans = [
+        requests, tokens_in, tokens_out, microdollars = (
             predicted_sum([float(getattr(use, name)) for use in history], units)
             for name in ("requests", "input_tokens", "output_tokens", "microdollars")
-        ]
-        return Estimate(*spans[:3], spans[3].times(1e-6).at_most(limit.dollars * units), f"{len(history)} on record")
+        )
+        dollars = microdollars.times(1e-6).at_most(limit.dollars * units)
+        return Estimate(requests, tokens_in, tokens_out, dollars, f"{len(history)} on record")
     requests = expected.requests.at_most(limit.requests).times(units)
     tokens_in, tokens_out = (
         Span(**{end: getattr(requests, end) * getattr(per_request, end) for end in ("low", "typical", "high")})
