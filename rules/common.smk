@@ -135,6 +135,7 @@ EXECUTE_ARM = loading.execute_arm(STUDY)
 JUDGES = slices.judges(STUDY)
 LIBRARY_JUDGES = slices.library_judges(STUDY)
 HELDOUT_MIX = loading.heldout_mix(STUDY)
+SHADOWED = [arm for arm in STUDY.evaluation.arms if slices.takes_snapshots(STUDY, arm)]
 SIMULATED_AGENT = STUDY.models.agent.provider is ProviderName.SIMULATED
 READERS = bool(STUDY.models.second_classifier or STUDY.labelling.sheets)  # whether any two read the same failures
 
@@ -223,6 +224,11 @@ def attempts_of(collection):
 def every_attempt():
     """Folders of every rollout and episode that the study makes."""
     return [folder for name in STUDY.collected for folder in rollouts(name)] + every_episode()
+
+
+def every_page():
+    """Folders of every attempt that has a page: rollouts, also imported ones, and episodes."""
+    return [folder for name in STUDY.collections for folder in rollouts(name)] + every_episode()
 
 
 def every_episode():
@@ -409,6 +415,16 @@ def judge_inputs(judge):
 def verdicts_of(judge):
     """Where the verdicts of a judge lie."""
     return f"<results>/verdicts/{judge}/{JUDGES[judge].library or 'no_library'}/{STUDY.evaluation.split}.jsonl"
+
+
+def shadowed_episodes():
+    """Folders of the episodes whose judged commands are run afterwards."""
+    return [folder for arm in SHADOWED for folder in episodes(arm)]
+
+
+def shadows_of(folder):
+    """Where the shadow runs of an episode lie."""
+    return f"{folder.replace(f'{RESULTS}/episodes/', f'{RESULTS}/shadows/', 1)}.jsonl"
 
 
 def scientific_tables():

@@ -100,6 +100,32 @@ rule draw_figures:
         "../scripts/draw_figures.py"
 
 
+rule build_pages:
+    input:
+        trajectories=lambda w: files("trajectory.jsonl", every_page()),
+        grades=lambda w: files("grade.json", every_page()),
+        final_of=lambda w: files("trajectory.jsonl", every_episode()),
+        finals=lambda w: files("final.json", every_episode()),
+        shadow_of=lambda w: files("trajectory.jsonl", shadowed_episodes()),
+        shadows=lambda w: [shadows_of(folder) for folder in shadowed_episodes()],
+        verdicts=lambda w: [verdicts_of(judge) for judge in JUDGES] if EXECUTE_ARM else [],
+        types="resources/failure_types.yaml",
+        templates=[*sorted(str(path) for path in Path("resources/pages").glob("*")), "resources/dashboard/style.css"],
+    output:
+        pages=directory("<results>/pages"),
+    log:
+        "<logs>/build_pages.log",
+    benchmark:
+        "<benchmarks>/build_pages.tsv"
+    params:
+        settings=settings("build_pages"),
+        code=code("build_pages"),
+    message:
+        "Building a page per attempt"
+    script:
+        "../scripts/build_pages.py"
+
+
 rule build_dashboard:
     input:
         tables=lambda w: [
@@ -109,6 +135,7 @@ rule build_dashboard:
             *expand("<results>/tables/imported_{collection}.csv", collection=STUDY.imported),
         ],
         figures=rules.draw_figures.output.figures,
+        pages=rules.build_pages.output.pages,
         rubrics=expand("<results>/libraries/{library}/rubrics.jsonl", library=STUDY.libraries),
         manifests=expand("<results>/libraries/{library}/manifest.json", library=STUDY.libraries),
         page=sorted(str(path) for path in Path("resources/dashboard").glob("*")),

@@ -280,7 +280,7 @@ def seeds_with_a_plant(settings: AgentSimulation, count: int) -> list[int]:
     ],
 )
 def test_a_remark_in_plain_words_leads_to_the_part_at_fault(kind: str, remark: str) -> None:
-    shown = FEEDBACK.render("verdict", predicted_reward=0.0, criteria=[{"violated": True, "text": remark}])
+    shown = FEEDBACK.render("verdict", preamble=True, predicted_reward=0.0, criteria=[{"violated": True, "text": remark}])
     settings = of_kind(kind)
     seeds = seeds_with_a_plant(settings, 5)
     cured = []
@@ -306,7 +306,9 @@ def test_a_false_alarm_can_spoil_correct_code() -> None:
 
 
 def test_a_clean_verdict_is_taken_as_done() -> None:
-    shown = FEEDBACK.render("verdict", predicted_reward=1.0, criteria=[{"violated": False, "text": "All columns are there."}])
+    shown = FEEDBACK.render(
+        "verdict", preamble=True, predicted_reward=1.0, criteria=[{"violated": False, "text": "All columns are there."}]
+    )
     episode = Episode(6, shown)
     episode.run()
     assert len(episode.programs) == 1

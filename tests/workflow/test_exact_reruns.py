@@ -71,7 +71,7 @@ EXPECTED: list[tuple[str, set[str]]] = [
     (r"libraries\.random\.source|libraries\.random\.size_of", {"sample_library", "embed_library"} | JUDGED),
     (r"arms\.execute\..*", EXECUTED),
     (r"arms\.(notice|checks_only)\..*", EPISODE),
-    (r"arms\.\w+\.(submit|escalate)\..*", EPISODE),  # the replayed judge knows no policy
+    (r"arms\.\w+\.((submit|escalate)\..*|preamble|installs|limits_factor)", EPISODE),  # the replayed judge knows no policy
     (r"arms\.\w+\..*", JUDGED),
     (r"evaluation\.split", {"prepare_task"} | EXECUTED),
     (r"evaluation\.repeats", EXECUTED),
@@ -152,6 +152,8 @@ def flipped(path: str, value: Any) -> Any:
         "target": "trace",
         "sees": ["world_state"],
         "hold_on": ["crash"],
+        "installs": "bare",
+        "and_run": "final.py",
     }
     last = path.rsplit(".", 1)[-1]
     if last in others:

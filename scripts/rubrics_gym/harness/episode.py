@@ -12,6 +12,7 @@ from rubrics_gym.harness.conversation import ContextFull, fitted
 from rubrics_gym.harness.execution import Commands, Judge
 from rubrics_gym.harness.recorder import Recorder
 from rubrics_gym.harness.sandbox import DiskReserve, Sandbox, SandboxDied
+from rubrics_gym.harness.snapshots import Snapshots
 from rubrics_gym.harness.world import regular_files
 from rubrics_gym.models.client import Answer
 from rubrics_gym.models.prompts import Prompt
@@ -70,12 +71,15 @@ def run_episode(
     agent_prompt: Prompt,
     feedback: Prompt,
     outputs: Path | None = None,
+    snapshots: Snapshots | None = None,
 ) -> EndEvent:
     """Run one attempt to its end and record all of it; `outputs` is a folder for the full outputs of its commands.
 
+    `snapshots` keeps the work folder before every command that a prediction stands in for.
+
     Whatever ends the attempt, the agent's doing or a loss, is an end event; only a failure to record raises.
     """
-    episode = _Episode(attempt, client, judge, sandbox, recorder, agent_prompt, feedback, outputs)
+    episode = _Episode(attempt, client, judge, sandbox, recorder, agent_prompt, feedback, outputs, snapshots)
     try:
         episode.start()
         while True:
@@ -100,6 +104,7 @@ class _Episode:
     agent_prompt: Prompt
     feedback: Prompt
     outputs: Path | None
+    snapshots: Snapshots | None
     messages: list[Message] = field(default_factory=list)
     steps: int = 0
     malformed: int = 0
@@ -109,7 +114,15 @@ class _Episode:
     def __post_init__(self) -> None:
         attempt = self.attempt
         self.commands = Commands(
-            self.sandbox, attempt.arm, attempt.seed, self.judge, self.feedback, self.recorder.append, self.time_left, self.outputs
+            self.sandbox,
+            attempt.arm,
+            attempt.seed,
+            self.judge,
+            self.feedback,
+            self.recorder.append,
+            self.time_left,
+            self.outputs,
+            self.snapshots,
         )
 
     def start(self) -> None:

@@ -21,7 +21,7 @@ from rubrics_gym.report.svg import embeddable
 RESOURCES = Path(__file__).parents[3] / "resources" / "dashboard"
 ABOUT: dict[str, Any] = {  # what provenance may leave out
     "split": "", "commit": "", "built": "", "config": "", "seed": "", "confidence": 0.95, "counts": {}, "models": {}, "versions": {},
-    "arms": {}, "status": [],
+    "arms": {}, "status": [], "pages": "",
 }  # fmt: skip
 NUMERIC = frozenset(Unit) - {Unit.TEXT, Unit.CODE, Unit.FLAG}
 
@@ -39,6 +39,7 @@ class Cell:
     code: bool = False
     strip: tuple[float, float, float] | None = None
     head: bool = False
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def build_dashboard(
 
     `tables` maps names of `specs.SPECS` (and others, shown as they are) to rows of text cells as `writing.read_table` gives them;
     `figures` maps failure_mix, validity, contrasts, precision_recall to SVG text. `provenance` is plain JSON; required: title, study,
-    simulated (bool); optional: split, commit, built, config (YAML text), seed, confidence, counts (name -> number, in the order of the
+    simulated (bool); optional: pages (folder of the pages of attempts, as a relative link), split, commit, built, config (YAML text), seed, confidence, counts (name -> number, in the order of the
     flow), models (role -> name), versions (package -> version), arms (name -> what it does), questions ([question, first arm, second
     arm], …), status (lines about what is missing or lost).
     """
@@ -89,7 +90,8 @@ def build_dashboard(
         keep_trailing_newline=True,
     )
     style, script = (RESOURCES / name for name in ("style.css", "script.js"))
-    views = {name: _view(name, rows) for name, rows in tables.items() if name != FAILURE_MIX.name}
+    pages = str(provenance.get("pages", ""))
+    views = {name: _view(name, rows, pages) for name, rows in tables.items() if name != FAILURE_MIX.name}
     if FAILURE_MIX.name in tables:
         views[FAILURE_MIX.name] = mix_view(tables[FAILURE_MIX.name])
     return environment.get_template("page.html.j2").render(
@@ -117,7 +119,7 @@ def content_policy(style: str, script: str) -> str:
     return f"default-src 'none'; style-src {source(style)}; script-src {source(script)}; base-uri 'none'; form-action 'none'"
 
 
-def _view(name: str, rows: Sequence[Cells]) -> View:
+def _view(name: str, rows: Sequence[Cells], pages: str = "") -> View:
     spec = SPECS.get(name) or _unknown_spec(name, rows)
     shown = [column for column in spec.columns if column.shown and (not rows or column.name in rows[0])]
     shown = [column for column in shown if column.name not in ("note",) or any(row["note"] for row in rows)]
@@ -127,7 +129,7 @@ def _view(name: str, rows: Sequence[Cells]) -> View:
         caption=spec.caption,
         note=spec.note,
         columns=shown,
-        rows=[[_cell(row, column, first=place == 0) for place, column in enumerate(shown)] for row in rows],
+        rows=[[_cell(row, column, first=place == 0, pages=pages) for place, column in enumerate(shown)] for row in rows],
         simulated=_simulated(rows),
         sources=_sources(rows),
         numeric=frozenset(column.name for column in shown if column.unit in NUMERIC),
@@ -167,7 +169,7 @@ def mix_view(rows: Sequence[Cells]) -> View:
     )
 
 
-def _cell(row: Cells, column: Column, first: bool) -> Cell:
+def _cell(row: Cells, column: Column, first: bool, pages: str = "") -> Cell:
     raw = row.get(column.name, "")
     low, high = row.get(column.low, ""), row.get(column.high, "")
     interval = f"[{show(low, column.unit, bare=True)}, {show(high, column.unit, bare=True)}]" if low and high else ""
@@ -178,7 +180,13 @@ def _cell(row: Cells, column: Column, first: bool) -> Cell:
     text = show(raw, column.unit) or ("–" if numeric else "")
     if raw and row.get(column.to, raw) != raw:
         text = f"{show(raw, column.unit, bare=True)} to {show(row[column.to], column.unit)}"
-    return Cell(text, raw, interval, numeric, column.unit is Unit.CODE, strip, head=first)
+    link = f"{pages}/{page_path(raw)}" if pages and column.name == "unit" and raw.startswith(("rollouts/", "episodes/")) else ""
+    return Cell(text, raw, interval, numeric, column.unit is Unit.CODE, strip, head=first, link=link)
+
+
+def page_path(unit: str) -> str:
+    """Where the page of an attempt lies below the folder of pages."""
+    return f"{unit}.html"
 
 
 def show(raw: str, unit: Unit, bare: bool = False) -> str:

@@ -68,11 +68,20 @@ def describe(arm: Arm) -> str:
         library = (
             f"{arm.judge.k} rubrics of {arm.judge.library} ({arm.judge.retrieval})" if arm.judge.library else "the task criterion alone"
         )
-        says += f", made with {library}"
+        says += f", made with {library}; it sees {', '.join(arm.judge.sees) or 'task and code alone'}"
     if arm.checks is not None:
         says += f"; every {arm.checks.every} code commands final.py really runs, for at most {arm.checks.cap_s:g} s"
     if arm.submit.run_final:
         says += f"; at submit final.py really runs, for at most {arm.submit.cap_s:g} s"
+        says += f" and is held on {' or '.join(arm.submit.hold_on)}, at most {arm.submit.max_holds} times" if arm.submit.hold_on else ""
     if arm.escalate.flagged or arm.escalate.clean:
         says += f"; judged commands also run with probability {arm.escalate.flagged:g} (flagged) or {arm.escalate.clean:g} (clean)"
+    if arm.escalate.and_run is not None:
+        says += f", and {arm.escalate.and_run} with the clean ones"
+    if arm.installs == "bare":
+        says += "; installs that are chained or piped count as code"
+    if not arm.preamble:
+        says += "; predictions come without an explanation"
+    if arm.limits_factor != 1:
+        says += f"; {arm.limits_factor:g} times the wall time, steps and cost"
     return says

@@ -35,6 +35,7 @@ from rubrics_gym.settings.study import (
     SandboxPhase,
     Scrambled,
     Settings,
+    Shadows,
     Statistics,
     Study,
     TextSimulation,
@@ -73,6 +74,14 @@ class RunEpisode(Settings):
     simulation: AgentSimulation | None
     judge: ModelSettings | None
     judge_simulation: JudgeSimulation | None
+    limits: Limits
+    sandbox: SandboxPhase
+    snapshots: bool
+
+
+class RunShadows(Settings):
+    seed: int
+    shadows: Shadows
     limits: Limits
     sandbox: SandboxPhase
 
@@ -231,6 +240,10 @@ class AccountCosts(Settings):
     asked_for: dict[str, tuple[str, ...]]  # library -> units that were asked to write and sort it; nobody writes a library made from others
 
 
+class BuildPages(Settings):
+    simulated: bool
+
+
 class BuildDashboard(Settings):
     study: str
     title: str
@@ -293,9 +306,20 @@ def _run_episode(study: Study, w: Wildcards) -> RunEpisode:
         simulation=_simulation(study, "agent"),
         judge=study.models.judge if arm.judge else None,
         judge_simulation=_simulation(study, "judge") if arm.judge else None,
-        limits=study.evaluation.limits,
+        limits=study.evaluation.limits.scaled(arm.limits_factor),
         sandbox=study.sandbox.episode(),
+        snapshots=takes_snapshots(study, w["arm"]),
     )
+
+
+def takes_snapshots(study: Study, arm: str) -> bool:
+    """Whether an arm's episodes keep what shadow runs need: where they are wanted, and predictions stand in for runs."""
+    return study.evaluation.shadows is not None and study.arms[arm].code_runs is CodeRuns.JUDGE
+
+
+def _run_shadows(study: Study, w: Wildcards) -> RunShadows:
+    assert study.evaluation.shadows is not None
+    return RunShadows(seed=study.seed, shadows=study.evaluation.shadows, limits=study.evaluation.limits, sandbox=study.sandbox.episode())
 
 
 def _run_final(study: Study, w: Wildcards) -> RunFinal:
@@ -504,6 +528,10 @@ def _account_costs(study: Study, w: Wildcards) -> AccountCosts:
     )
 
 
+def _build_pages(study: Study, w: Wildcards) -> BuildPages:
+    return BuildPages(simulated=is_simulated(study))
+
+
 def _build_dashboard(study: Study, w: Wildcards) -> BuildDashboard:
     return BuildDashboard(
         study=study.name,
@@ -566,6 +594,7 @@ SLICES: dict[str, Callable[[Study, Wildcards], Settings]] = {
     "list_acceptance": _nothing,
     "count_disagreements": _nothing,
     "report_mlebench": _nothing,
+    "run_shadows": _run_shadows,
     "replay_judge": _replay_judge,
     "measure_judge": _measure_judge,
     "audit_exposure": _audit_exposure,
@@ -573,6 +602,7 @@ SLICES: dict[str, Callable[[Study, Wildcards], Settings]] = {
     "build_truth_table": _build_truth_table,
     "build_tables": _build_tables,
     "draw_figures": _nothing,
+    "build_pages": _build_pages,
     "build_dashboard": _build_dashboard,
     "verify_protocol": _verify_protocol,
 }

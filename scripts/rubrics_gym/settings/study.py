@@ -224,6 +224,11 @@ class Limits(Settings):
     disk_files: Positive = Field(200_000, description="Most files and folders of the agent's, likewise.")
     output_chars: Positive = Field(6000, description="Characters of a command's output that the agent is shown (head and tail).")
 
+    def scaled(self, factor: float) -> Limits:
+        """The same with wall time, steps and cost times `factor`; limits per command and of the final run stay."""
+        changed = {"wall_s": self.wall_s * factor, "steps": max(1, round(self.steps * factor)), "cost_usd": self.cost_usd * factor}
+        return self if factor == 1 else self.model_copy(update=changed)
+
 
 class SandboxKind(StrEnum):
     BUBBLEWRAP = "bubblewrap"
@@ -480,9 +485,12 @@ class Split(Settings):
 
 
 class Sight(StrEnum):
-    WORLD_STATE = "world_state"
+    WORLD_STATE = "world_state"  # Python, packages with versions, limits, files
+    WORLD_STATE_UNVERSIONED = "world_state_unversioned"  # the same without versions, as the earlier harness showed it
+    TIME_LEFT = "time_left"
     DATA_PROFILE = "data_profile"
     LAST_REAL_RUN = "last_real_run"
+    CODE_DIFF = "code_diff"  # what changed in code files since the last judged command, beside their whole text
 
 
 class JudgeSettings(Settings):
@@ -518,10 +526,13 @@ class Submit(Settings):
 
 
 class Escalate(Settings):
-    """Chances that a judged command is run for real, drawn from the episode's seed and logged."""
+    """Chances that a judged command is run for real, drawn from the episode's seed and logged. `never` and `clean` are short for 0 and 1."""
 
     flagged: Probability = Field(0.0, description="After a flagged verdict.")
     clean: Probability = Field(0.0, description="After a clean verdict.")
+    and_run: Literal["final.py"] | None = Field(
+        None, description="final.py: it really runs as well after a clean command that ran, for at most the limit of a command."
+    )
 
 
 class Arm(Settings):
@@ -533,7 +544,32 @@ class Arm(Settings):
     judge: JudgeSettings | None = Field(None, description="The judge; needed where code_runs is judge.")
     checks: Checks | None = Field(None, description="Real runs of final.py on schedule.")
     submit: Submit = Field(Submit(), description="What happens at submit.")
-    escalate: Escalate = Field(Escalate(), description="When a judged command runs for real all the same.")
+    escalate: Escalate = Field(
+        Escalate(), description="When a judged command runs for real all the same: never, clean, or a block of probabilities."
+    )
+    preamble: bool = Field(
+        True, description="Each prediction begins with what it is: the command did not run, and what reward and criteria mean."
+    )
+    installs: Literal["always", "bare"] = Field(
+        "always",
+        description="always: every install runs; bare: one that is chained or piped counts as code, as the earlier harness took it.",
+    )
+    limits_factor: Annotated[float, Field(gt=0)] = Field(
+        1.0, description="Factor on wall time, steps and cost of the evaluation's limits; the limits per command and of the final run stay."
+    )
+
+    @field_validator("escalate", mode="before")
+    @classmethod
+    def _by_word(cls, given: Any) -> Any:
+        return {"never": {}, "clean": {"clean": 1.0}}.get(given, given) if isinstance(given, str) else given
+
+
+class Shadows(Settings):
+    """Judged commands that are run after the episode, to know what would have come of them. The chances are logged with every command."""
+
+    flagged: Probability = Field(1.0, description="Chance that a command with a flagged verdict is run.")
+    clean: Probability = Field(0.3, description="Chance that any other judged command is run.")
+    repeat: Probability = Field(0.1, description="Chance that a run is made once more, to measure how far outcomes vary by themselves.")
 
 
 class Evaluation(Settings):
@@ -544,6 +580,10 @@ class Evaluation(Settings):
     arms: tuple[Name, ...] = Field(description="Arms that are run, in the order of the tables.")
     repeats: Positive = Field(1, description="Episodes per task and arm.")
     limits: Limits = Field(Limits(), description="Limits of one episode.")
+    shadows: Shadows | None = Field(
+        None,
+        description="Shadow runs; null: none, and no snapshots are taken. The first block plans the judged episodes anew, other chances do not.",
+    )
 
 
 class Labelling(Settings):
