@@ -1,6 +1,6 @@
 # The two commands of the README are `make dashboard` and `make test`; both make the environment first.
 
-.PHONY: dashboard test check evidence environment docs seal fresh accept thresholds freeze plan source task_table
+.PHONY: dashboard test check evidence environment docs seal fresh accept thresholds freeze plan pilot source task_table
 
 BIN := .venv/bin
 
@@ -61,4 +61,9 @@ freeze: environment
 
 # What would rerun now and what it would cost: make plan [STUDY=config/studies/mine.yaml] [CONFIG='evaluation={split: all}']
 plan: environment
+	@PYTHONPATH=scripts $(BIN)/python scripts/plan_costs.py "$(STUDY)" "$(CONFIG)"
+
+# One task per collection and arm, then what the rest would cost, from what the pilot took: make pilot [STUDY=config/studies/mine.yaml]
+pilot: environment
+	$(BIN)/snakemake pilot --configfile $(or $(STUDY),config/config.yaml)
 	@PYTHONPATH=scripts $(BIN)/python scripts/plan_costs.py "$(STUDY)" "$(CONFIG)"

@@ -22,6 +22,7 @@ from rubrics_gym.settings.asking import asking_of, read_asking
 from rubrics_gym.settings import loading, lock, slices, units
 from rubrics_gym.settings.places import store_folder, use_store, wheel_folder
 from rubrics_gym.settings.study import Imported, Matched, Mined, Mode, ProviderName, Quota, RandomSample, Reproduction, Scrambled
+from rubrics_gym.store.attempts import AttemptStore
 from rubrics_gym.store.sealing import check_seal
 from rubrics_gym.store.serving import has_work
 from rubrics_gym.studies import protocols
@@ -214,6 +215,19 @@ def episodes(arm):
         for repeat in range(evaluation.repeats)
         for task in HELD_OUT_TASKS
     ]
+
+
+def pilot_folders():
+    """Folders of the pilot: the first attempt at the first task of every collection, and of every arm on the first competition. An arm that holds
+    a library has none: its library is made from all rollouts."""
+    arms = [arm for arm in STUDY.evaluation.arms if arm not in LIBRARY_JUDGES]
+    return [rollouts(name)[0] for name in STUDY.collected] + [episodes(arm)[0] for arm in arms]
+
+
+def unit_of_folder(folder):
+    """The unit of paid work whose outputs lie in a folder: a split is a choice of tasks, so it is no part of the name."""
+    stage, *rest = Path(folder).relative_to(RESULTS).parts
+    return "/".join([stage, *(rest[1:] if stage == "episodes" else rest)])
 
 
 def attempts_of(collection):
@@ -501,6 +515,26 @@ def roles_to_ask():
     return sorted({role for role, unit in asked if not has_work(store_folder(), unit)})
 
 
+def refuse_without_pilot():
+    """Where the study asks for a pilot, nothing beyond it starts before every attempt of it is in the store."""
+    if not STUDY.budget.pilot or read_asking(ASKING).requests.mode is Mode.REPLAY:
+        return
+    pilot = {unit_of_folder(folder) for folder in pilot_folders()}
+    planned = {
+        unit
+        for job in workflow.dag.needrun_jobs()
+        if job.rule.name in units.KEYED_INPUTS
+        for unit in units.units_of(job.rule.name, STUDY, job.wildcards)["agent"]
+    }
+    store = AttemptStore(store_folder(), STUDY.name)
+    missing = [unit for unit in sorted(pilot) if not any(attempt.is_complete for attempt in store.of_unit(unit))]
+    if planned - pilot and missing:
+        raise WorkflowError(
+            f"{CONFIG_SOURCE}: budget.pilot asks for a pilot first, and {len(missing)} of its {len(pilot)} attempts are not in the store "
+            f"(the first: {missing[0]}). Run `make pilot`, look at what it says the rest will cost, and start again."
+        )
+
+
 def start_run():
     """Take the results folder for this run, look at what must hold for it, and write down the configuration that it uses."""
     global RESULTS_LOCK
@@ -511,6 +545,7 @@ def start_run():
         check_isolation(STUDY.sandbox.episode(), wheel_folder())
         if PROTOCOL and STUDY.protocol.by is Reproduction.RECOMPUTE:
             protocols.unpack_store(PROTOCOL, Path(store_folder()))
+        refuse_without_pilot()
         check_keys(STUDY.models, STUDY.requests, roles_to_ask())
         write_text(Path(RESULTS, "run_config.yaml"), yaml.safe_dump(STUDY.model_dump(mode="json"), sort_keys=False))
     except (lock.FolderInUse, DamagedFile, SandboxRefused, MissingKey, protocols.ProtocolChanged, OSError) as error:

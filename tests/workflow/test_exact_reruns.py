@@ -107,6 +107,7 @@ BY_NAME: dict[str, Any] = {
     "arms.matched.judge.library": "random",
     "collections.pool.tasks.limit": 3,
     "budget.job_requests": 100,
+    "budget.pilot": True,
     "budget.study_usd": 50.0,
     "budget.study_requests": 10_000,
     "budget.deadline": "2030-01-01T00:00:00Z",

@@ -97,6 +97,10 @@ class Budget(Settings):
     job_usd: Positive = Field(
         100, description="Most dollars that one job of a reading role may cost, or the judge of one episode; the agent has limits.cost_usd."
     )
+    pilot: bool = Field(
+        False,
+        description="Start nothing beyond the pilot (one task per collection and per arm without a library: make pilot) before the whole pilot is in the store.",
+    )
     job_requests: Positive | None = Field(None, description="Most requests that one unit of work may send; null: no such limit.")
     study_usd: Annotated[float, Field(gt=0)] | None = Field(
         None, description="Most dollars that the whole study may cost, requests under way counted at their maximum; null: no such limit."

@@ -95,6 +95,11 @@ class Attempt:
         """1-based number of the attempt."""
         return self.begun.attempt
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether it ended, and was not set aside since."""
+        return _state(self.folder, None) is AttemptState.COMPLETE
+
     def complete(self, files: Iterable[str] | None = None) -> None:
         """Declare the attempt complete with these files (paths within its folder; None: every file in it). They cannot change afterwards."""
         names = sorted(files) if files is not None else sorted(_files(self.folder))
