@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rubrics_gym.failures.labelling import Question
+from rubrics_gym.failures.readers import Answers
+from rubrics_gym.failures.taxonomy import load_taxonomy
 from rubrics_gym.libraries.exposure import audit
-from rubrics_gym.records.failures import Distribution, Share, TaskCounts
+from rubrics_gym.records.failures import Distribution, ObservedCommand, Share, TaskCounts
 from rubrics_gym.records.grades import Grade
 from rubrics_gym.records.outcomes import Outcome
 from rubrics_gym.records.rubrics import BudgetLine, LibraryManifest, Rubric, RubricKind, SupplyLine, Support
@@ -15,15 +19,18 @@ from rubrics_gym.records.verdicts import Criterion, Verdict
 from rubrics_gym.report import figures
 from rubrics_gym.report.arms import Episode, contrasts, results_per_arm
 from rubrics_gym.report.dashboard import build_dashboard
+from rubrics_gym.report.failures import failure_rate_rows, mix_distance_rows
 from rubrics_gym.report.judges import NO_LIBRARY
 from rubrics_gym.report.ledger import attempt_rows, request_rows, unit_cost_rows
 from rubrics_gym.report.libraries import Run, distance_rows, supply_rows
 from rubrics_gym.report.mixes import failure_mix, library_rows
+from rubrics_gym.report.readers import agreement_rows, confusion_rows, corrected_rows
 from rubrics_gym.report.specs import SPECS
 from rubrics_gym.report.times import AttemptTimes, time_rows
-from rubrics_gym.report.truth import Finding, truth_rows
+from rubrics_gym.report.truth import Finding, planted_mix_rows, truth_rows
 from rubrics_gym.report.writing import format_cell
 from rubrics_gym.settings.comparisons import default_pairs, describe, questions
+from rubrics_gym.settings.slices import CompareReaders
 from rubrics_gym.settings.study import (
     Arm,
     CodeRuns,
@@ -62,6 +69,13 @@ SETTINGS = Study(
 )
 BINS = {"runtime:time_limit": 72, "runtime:own_logic": 20, "runtime:missing_package": 12, "missing_values_unchecked": 9, "runtime:api_changed": 8,
         "output_format": 5, "runtime:file_not_found": 1}  # fmt: skip
+
+
+TAXONOMY = load_taxonomy(Path(__file__).parents[1] / "resources/taxonomy.yaml")
+READERS = CompareReaders(
+    study=STUDY, seed=1, statistics=SETTINGS.statistics, classifier="simulated-classifier-1", second="simulated-classifier-2",
+    reviewer="simulated-reviewer-1", miner="simulated-miner-1", collections=("pool",), sheets={}, simulated=True,
+)  # fmt: skip
 
 
 def grade(outcome: Outcome, task: str, medal: str | None = None, above: bool | None = None) -> Grade:
@@ -147,6 +161,30 @@ def exposures() -> list[Run]:
     return [Run("matched", "replay", manifest, audit(rubrics, verdicts), 6), Run("matched", "episodes 0", manifest, audit(rubrics, []), 0)]
 
 
+def commands() -> list[ObservedCommand]:
+    return [
+        ObservedCommand(
+            unit=f"rollouts/pool/packaged/task-{n % 9}/0", benchmark="packaged", task=f"task-{n % 9}", step=n, index=0,
+            kind="install" if n % 8 == 0 else "code_run", failed=n % 3 == 0, error_step=n % 3 == 0 or n % 11 == 0, masked=n % 17 == 1,
+        )
+        for n in range(90)
+    ]  # fmt: skip
+
+
+def readers() -> list[Answers]:
+    """Two classifiers and a person on sixty failures of nine tasks."""
+    things = [f"e{n}" for n in range(60)]
+    tasks = {thing: f"packaged/task-{n % 9}" for n, thing in enumerate(things)}
+    first = {thing: "runtime:time_limit" if n % 3 else "output_format" for n, thing in enumerate(things)}
+    second = {thing: answer if n % 7 else "other" for n, (thing, answer) in enumerate(first.items())}
+    person = {thing: answer if n % 5 else "output_format" for n, (thing, answer) in enumerate(first.items()) if n < 40}
+    return [
+        Answers("simulated-classifier-1", Question.CATEGORY, False, first, tasks),
+        Answers("simulated-classifier-2", Question.CATEGORY, False, second, tasks),
+        Answers("alice", Question.CATEGORY, True, person, tasks),
+    ]
+
+
 def ledger_lines() -> list[LedgerLine]:
     def line(unit: str, purpose: str, number: int, state: State = State.RETURNED) -> LedgerLine:
         return LedgerLine(
@@ -213,7 +251,14 @@ def tables(competitions: int = 6, repeats: int = 2) -> dict[str, list[dict[str, 
     played = episodes(competitions, repeats)
     findings = [
         Finding(
-            label, f"rollouts/pool/packaged/task-{n}/0", n % 4 != 0, n % 4 != 0, True if label.startswith("runtime") else None, n % 7 != 1
+            label,
+            f"rollouts/pool/packaged/task-{n}/0",
+            n % 4 != 0,
+            n % 4 != 0,
+            True if label.startswith("runtime") else None,
+            n % 7 != 1,
+            label,
+            label if n % 7 != 1 else "other",
         )
         for label in BINS
         for n in range(12)
@@ -233,6 +278,12 @@ def tables(competitions: int = 6, repeats: int = 2) -> dict[str, list[dict[str, 
         "library_distances": distance_rows(libraries(), mixes),
         "exposure_runs": [run.row(mixes["heldout"]) for run in exposures()],
         "exposure": [row for run in exposures() for row in run.bin_rows(mixes["heldout"])],
+        "failure_rates": failure_rate_rows({"pool": commands()}, STUDY, simulated=True),
+        "mix_distances": mix_distance_rows(mixes, TAXONOMY, SETTINGS.statistics, seed=1),
+        "agreement": agreement_rows(readers(), READERS),
+        "confusion": confusion_rows(readers(), READERS),
+        "corrected_mix": corrected_rows(readers(), READERS, TAXONOMY.bins),
+        "planted_mix": planted_mix_rows(findings, STUDY, True, SETTINGS.statistics, seed=1),
         "arms": results_per_arm(played, STUDY, simulated=True),
         "contrasts": contrasts(played, default_pairs(SETTINGS), STUDY, simulated=True, draws=500),
         "precision_recall": precision_recall(),

@@ -91,7 +91,8 @@ def checked_taxonomy(content: Any, path: str) -> Taxonomy:
     for ids in (taxonomy.category_ids, taxonomy.type_ids):
         if len(set(ids)) != len(ids):
             raise ValueError(f"{path}: an id occurs twice among {', '.join(ids)}")
-    for entry in (*taxonomy.categories, *taxonomy.runtime_types):
+    entries: list[Category | RuntimeType] = [*taxonomy.categories, *taxonomy.runtime_types]
+    for entry in entries:
         if not entry.positive or not entry.negative:
             raise ValueError(f"{path}: {entry.id} needs at least one positive and one negative example")
     if RUNTIME not in taxonomy.category_ids:
