@@ -1,6 +1,6 @@
 # The two commands of the README are `make dashboard` and `make test`; both make the environment first.
 
-.PHONY: dashboard test check evidence environment docs seal fresh accept thresholds freeze plan pilot source task_table
+.PHONY: dashboard test check evidence environment grading docs seal fresh accept thresholds freeze plan pilot source task_table
 
 BIN := .venv/bin
 
@@ -26,6 +26,10 @@ evidence: environment
 
 environment:
 	@bash envs/set_up.sh
+
+# Makes .venv-grading, where the evaluation programs of outside benchmarks run.
+grading: environment
+	@bash envs/grading/set_up.sh
 
 # Writes config/schema.json and config/README.md from the models of the configuration.
 docs: environment

@@ -45,7 +45,7 @@ def test_every_script_belongs_to_a_rule_or_a_make_target() -> None:
 
 def test_only_graders_open_private_bundles() -> None:
     readers = {name for name, block in blocks().items() if "private" in part(block, "input")}
-    assert readers == {"grade_rollout", "grade_episode"}
+    assert readers == {"grade_rollout", "grade_episode", "grade_self_test", "grade_acceptance"}
 
 
 @pytest.mark.isolation

@@ -13,6 +13,7 @@ import csv
 import io
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 from rubrics_gym.grading.bundle import PrivateBundle
@@ -22,7 +23,7 @@ from rubrics_gym.grading.submissions import InvalidSubmission, read_text
 from rubrics_gym.records.grades import RuleResult
 from rubrics_gym.records.outcomes import Outcome
 
-AGGREGATES = {"min": min, "max": max, "last": lambda scores: scores[-1]}
+AGGREGATES: dict[str, Callable[[list[float]], float]] = {"min": min, "max": max, "last": lambda scores: scores[-1]}
 
 
 def grade(bundle: PrivateBundle, deliverable: Path) -> Findings:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -21,6 +21,8 @@ from rubrics_gym.grading.dacode.images import compare_image
 from rubrics_gym.grading.dacode.models import compare_competition_ml, compare_ml
 from rubrics_gym.grading.dacode.rules import (
     Comparison,
+    Config,
+    Options,
     Rule,
     corrected_options,
     corrected_scale,
@@ -108,7 +110,7 @@ def score(evaluation: dict[str, Any], folder: Path, gold: Path, answer: str | No
     return sum(scores) / len(scores)
 
 
-def _comparisons(evaluation: dict[str, Any], folder: Path, gold: Path, answer: str | None, rule: Rule) -> list[Any]:
+def _comparisons(evaluation: dict[str, Any], folder: Path, gold: Path, answer: str | None, rule: Rule) -> list[Callable[[], float]]:
     """Calls without arguments, one per comparison. One function or one set of options stands for all files of a task."""
     names = _listed(evaluation["func"])
     given: list[Any]
@@ -119,17 +121,18 @@ def _comparisons(evaluation: dict[str, Any], folder: Path, gold: Path, answer: s
         groups = asked_files(evaluation)
         given = [[_inside(folder, name) for name in group] for group in groups]
         expected = [[gold / PurePosixPath(name).name for name in group] for group in groups]
-    options = _listed(evaluation.get("options") or [{}])
+    options = [one or {} for one in _listed(evaluation.get("options") or [{}])]
     wanted = max(len(given), len(names))
     lists = [one * wanted if len(one) == 1 else one for one in (names, given, expected, options)]
     config = evaluation.get("config", {})
-    return [_comparison(*parts, config, rule) for parts in zip(*lists, strict=False)]  # the shortest list decides, as officially
+    # the shortest list decides, as officially
+    return [_comparison(name, one, gold_of, chosen, config, rule) for name, one, gold_of, chosen in zip(*lists, strict=False)]
 
 
-def _comparison(name: str, given: Any, expected: Any, options: dict[str, Any] | None, config: dict[str, Any], rule: Rule) -> Any:
+def _comparison(name: str, given: Any, expected: Any, options: Options, config: Config, rule: Rule) -> Callable[[], float]:
     if name not in COMPARISONS:
         raise ValueError(f"DA-Code's comparison {name!r} is not known; known are {', '.join(COMPARISONS)}")
-    return lambda: float(COMPARISONS[name](given, expected, rule.read_options(options or {}), config, rule))
+    return lambda: COMPARISONS[name](given, expected, rule.read_options(options), config, rule)
 
 
 def _inside(folder: Path, name: str) -> Path:
@@ -146,6 +149,3 @@ def _listed(value: Any) -> list[Any]:
 
 def _result(score: float) -> RuleResult:
     return RuleResult(outcome=Outcome.VALID, score=score, correct_share=score, ended_wrong=score < FULL)
-
-
-__all__: Sequence[str] = ("asked_files", "asks_for_text", "grade", "missing", "official_score", "reference", "score")

@@ -34,7 +34,7 @@ class Rule:
     read_options: Callable[[Options], Options]
     scale: Scale  # metric's value, its name, lower and upper bound -> score in [0, 1]
     align: Callable[[Any, Any, list[str]], Any]  # table of predictions, gold table, id columns -> predictions in the gold's order
-    metrics: dict[str, Callable[..., float]]
+    metrics: dict[str, Callable[..., float | None]]
     same_value: Callable[[Any, Any, bool], bool]  # expected and given value of an answer in words, ignore the order of lists
 
 

@@ -85,7 +85,7 @@ def _same(first: Any, second: Any, unordered: bool) -> bool:
     if type(first) is not type(second):
         return False
     if isinstance(first, float):
-        return abs(first - second) <= TOLERANCE
+        return bool(abs(first - second) <= TOLERANCE)
     if isinstance(first, str):
         return bool(first.lower().strip() == second.lower().strip())
     if isinstance(first, list):
