@@ -244,7 +244,7 @@ def test_silence_meets_the_deadline_before_the_longest_silence_has_passed_again(
     patient = provider(server, read_s=3.0, deadline_s=3.0)
     patient._wire._deadline_s = 0.8  # the longest silence stays 3 s, so that only the deadline can end it sooner
     begun = time.monotonic()
-    with pytest.raises(ProviderError, match="not whole 0.8 s after sending"):
+    with pytest.raises(ProviderError, match=r"not whole 0\.8 s after sending"):
         patient.answer(REQUEST)
     assert time.monotonic() - begun < 2.5
 

@@ -83,7 +83,14 @@ def test_numbers_given_as_text_and_reordered_keys_give_the_same_slices(config: d
     turned["evaluation"] = {**dict(reversed(list(config["evaluation"].items()))), "repeats": "1"}
     turned["seed"] = str(config["seed"])
     again = loading.load_study(turned, "b")
-    wildcards = {"collection": "pool", "arm": "matched", "library": "matched", "distribution": "pool_complete", "judge": "matched", "benchmark": "packaged"}
+    wildcards = {
+        "collection": "pool",
+        "arm": "matched",
+        "library": "matched",
+        "distribution": "pool_complete",
+        "judge": "matched",
+        "benchmark": "packaged",
+    }
     made_by = dict.fromkeys(("mine_candidates", "merge_library", "categorize_rubrics"), "mined")
     made_by |= {"fill_quota": "planned", "import_library": "given"}
     for rule in slices.SLICES:
