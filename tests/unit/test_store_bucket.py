@@ -76,7 +76,7 @@ def test_one_writer_at_a_time_and_a_dead_one_is_followed() -> None:
         Ledger(URL, UNIT)
     abandon(ledger)
     with pytest.raises(LeaseHeld):  # nobody knows yet
-        Ledger(URL, UNIT)
+        Ledger(URL, UNIT, patience_s=0)
     time.sleep(0.5)
     with Ledger(URL, UNIT) as follower:
         line = follower.latest(key)
