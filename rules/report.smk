@@ -153,3 +153,25 @@ rule build_dashboard:
         "Building the dashboard"
     script:
         "../scripts/build_dashboard.py"
+
+
+# On demand: snakemake results/exports
+rule export_trajectories:
+    input:
+        trajectories=lambda w: files("trajectory.jsonl", every_page()),
+        grades=lambda w: files("grade.json", every_page()),
+        final_of=lambda w: files("trajectory.jsonl", every_episode()),
+        finals=lambda w: files("final.json", every_episode()),
+    output:
+        exports=directory("<results>/exports"),
+    log:
+        "<logs>/export_trajectories.log",
+    benchmark:
+        "<benchmarks>/export_trajectories.tsv"
+    params:
+        settings=settings("export_trajectories"),
+        code=code("export_trajectories"),
+    message:
+        "Exporting every attempt as ATIF and for Inspect"
+    script:
+        "../scripts/export_trajectories.py"

@@ -24,10 +24,11 @@ PAGE = {"build_dashboard"}
 FIGURES = {"draw_figures"} | PAGE
 COSTS = {"account_costs"} | PAGE
 TABLES = {"build_tables"} | FIGURES
-EPISODE = {"run_episode", "run_final", "grade_episode"} | TABLES | COSTS
+PAGES = {"build_pages"} | PAGE
+EPISODE = {"run_episode", "run_final", "grade_episode"} | TABLES | COSTS | PAGES
 MEASURED = {"measure_judge"} | FIGURES
 AUDIT = {"audit_exposure"} | FIGURES
-REPLAY = {"replay_judge"} | MEASURED | AUDIT | COSTS
+REPLAY = {"replay_judge"} | MEASURED | AUDIT | COSTS | PAGES
 TRUTH = {"build_truth_table"} | FIGURES
 MIX = {"failure_distribution"} | TABLES | AUDIT
 FAILURES = {"detect_failures", "categorize_failures", "attribute_causes"} | MIX | TRUTH | COSTS
@@ -37,7 +38,7 @@ MATCHED = {"match_library", "verify_match", "scramble_library", "sample_library"
 SORTED = {"categorize_rubrics"} | MATCHED
 MERGED = {"merge_library"} | SORTED
 MINED = {"mine_candidates"} | MERGED
-ROLLOUTS = {"collect_rollout", "grade_rollout"} | FAILURES | MINED
+ROLLOUTS = {"collect_rollout", "grade_rollout"} | FAILURES | MINED | PAGES
 
 # rules that follow from the others in every line of the table where they occur: which of them read a leaf themselves makes no difference
 LATE = TABLES | MEASURED | TRUTH | COSTS | {"failure_distribution"}
@@ -88,7 +89,7 @@ EXPECTED: list[tuple[str, set[str]]] = [
 ELSEWHERE = re.compile(
     r"extends|pathvars.*|models\.\w+\.provider|sandbox\.kind|collections\.pool\.sealed|collections\.pool\.tasks\.(benchmark|role)"
     r"|distributions\.\w+\.collections|libraries\.\w+\.(recipe|collections)|libraries\.matched\.source|arms\.\w+\.code_runs"
-    r"|evaluation\.(arms|benchmark)|simulation\.agent\.mix|arms\.\w+\.(checks|judge)$"
+    r"|evaluation\.(arms|benchmark|shadows)|simulation\.agent\.mix|arms\.\w+\.(checks|judge)$"
 )
 # leaves whose new value planning depends on names, given by hand
 BY_NAME: dict[str, Any] = {
@@ -282,7 +283,7 @@ def test_a_comment_or_docstring_in_any_module_plans_nothing(finished: Workflow, 
 @pytest.mark.parametrize(
     ("module", "rules"),
     [
-        ("grading/packaged.py", {"grade_rollout", "grade_episode", "attribute_causes"} | MIX | TRUTH | MINED),
+        ("grading/packaged.py", {"grade_rollout", "grade_episode", "attribute_causes"} | MIX | TRUTH | MINED | PAGES),
         ("libraries/merging.py", MERGED),
         ("libraries/vectors.py", MERGED | JUDGED),
         ("libraries/exposure.py", AUDIT),

@@ -603,6 +603,7 @@ SLICES: dict[str, Callable[[Study, Wildcards], Settings]] = {
     "build_tables": _build_tables,
     "draw_figures": _nothing,
     "build_pages": _build_pages,
+    "export_trajectories": _nothing,
     "build_dashboard": _build_dashboard,
     "verify_protocol": _verify_protocol,
 }
