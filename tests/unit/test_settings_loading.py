@@ -133,7 +133,7 @@ def test_every_library_of_the_sources_is_a_recipe_that_other_collections_can_tak
     assert sources <= study.libraries.keys()
     assert {name for name in study.libraries if loading.contaminated(study, name)} == {"filtered_oracle_trace", "filtered_oracle"}
     assert {tuple(loading.collections_behind(study, name)) for name in sources} == {("pool",)}
-    with pytest.raises(ConfigurationError, match="names the collection `first`"):  # a fragment: the collections are the study's
+    with pytest.raises(ConfigurationError, match="names the collection `third`"):  # a fragment: the collections are the study's
         loading.load_study(loading.resolve_extends({"extends": ["config/config.yaml", "config/libraries.yaml"]}), "libraries.yaml")
 
 
