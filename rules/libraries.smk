@@ -194,6 +194,7 @@ rule verify_match:
 rule scramble_library:
     input:
         rubrics=lambda w: library_file(STUDY.libraries[w.library].source, "rubrics.jsonl"),
+        manifest=lambda w: library_file(STUDY.libraries[w.library].source, "manifest.json"),
     output:
         rubrics="<results>/libraries/{library}/rubrics.jsonl",
         manifest="<results>/libraries/{library}/manifest.json",

@@ -28,9 +28,8 @@ with job(snakemake, MineCandidates) as (settings, log):
     candidates, rejected, units = [], Counter(), []
     rollouts = read_rollouts(inputs.trajectories, inputs.artifacts, inputs.grades)
     for collection, of_collection in groupby(rollouts, key=lambda rollout: rollout.collection):
-        units.append(
-            f"mine/{settings.miner.value}/{collection}"
-        )  # no name of a library: a second one of this miner is served the same answers
+        # the unit has no library's name: a second library of this miner is served the same answers
+        units.append(f"mine/{settings.miner.value}/{collection}")
         with open_client(
             settings.model, "miner", settings.simulation, units[-1], account, inputs.prices, asking, allowance_usd, patience_s=PATIENCE_S
         ) as client:

@@ -122,3 +122,23 @@ def test_a_block_set_to_null_is_left_out(config: dict[str, Any]) -> None:
     above = {"extends": "config/config.yaml", "arms": {"random": None}, "evaluation": {"arms": ["execute"]}}
     assert "random" not in loading.load_study(above, "a").arms
     assert "random" in loading.load_study(config, "b").arms
+
+
+def test_every_library_of_the_sources_is_a_recipe_that_other_collections_can_take() -> None:
+    sources = {
+        "wrong_answers", "whole_rollouts", "weighted", "weighted_outcome", "crashed_commands", "filtered_pool_trace", "filtered_oracle_trace",
+        "filtered_pool", "filtered_oracle", "quota", "quota_200", "quota_100", "quota_50", "filtered_pool_scrambled", "filtered_pool_random",
+    }  # fmt: skip
+    study = loading.load_study(loading.read_file("config/studies/miners.yaml"), "miners.yaml")
+    assert sources <= study.libraries.keys()
+    assert {name for name in study.libraries if loading.contaminated(study, name)} == {"filtered_oracle_trace", "filtered_oracle"}
+    assert {tuple(loading.collections_behind(study, name)) for name in sources} == {("pool",)}
+    with pytest.raises(ConfigurationError, match="names the collection `third`"):  # a fragment: the collections are the study's
+        loading.load_study(loading.resolve_extends({"extends": ["config/config.yaml", "config/libraries.yaml"]}), "libraries.yaml")
+
+
+def test_of_several_files_the_last_is_nearest(tmp_path: Path) -> None:
+    for name, seed in (("a", 1), ("b", 2)):
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump({"seed": seed, name: 1}))
+    both = loading.resolve_extends({"extends": [str(tmp_path / "a.yaml"), str(tmp_path / "b.yaml")], "c": 1})
+    assert (both["seed"], both["a"], both["b"], both["c"]) == (2, 1, 1, 1)

@@ -83,6 +83,7 @@ EXPECTED: list[tuple[str, set[str]]] = [
     (r"holdouts", {"list_pool"} | PAGE),  # of this pool, the variants differ in its last tasks only
     (r"accepted_terms", set()),
     (r"report\.title", PAGE),
+    (r"encoder\.source", {"export_encoder"} | MERGED),
 ]
 
 # leaves that are flipped otherwise, or whose flip is another study altogether

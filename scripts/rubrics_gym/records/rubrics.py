@@ -125,6 +125,7 @@ class LibraryManifest(Record):
     supply: tuple[SupplyLine, ...] = ()
     quota: tuple[QuotaLine, ...] = ()
     order_spread: OrderSpread | None = None
+    shares: dict[str, float] = Field(default_factory=dict)  # bin -> share that a category split follows; empty: the library's own mix
     total: int | None = None
     binding_bin: str | None = None
     dropped_mass: float | None = None  # share of the target whose bins have no rubric

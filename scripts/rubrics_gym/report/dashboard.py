@@ -215,6 +215,9 @@ def show(raw: str, unit: Unit, bare: bool = False) -> str:
 def _card(manifest: LibraryManifest, rubrics: Sequence[Rubric]) -> dict[str, Any]:
     """What the card of a library shows."""
     facts = [("Recipe", str(manifest.recipe.get("recipe", "")))]
+    if manifest.quota:
+        facts.append(("Planned", f"{sum(line.planned for line in manifest.quota)}, written {sum(line.written for line in manifest.quota)}"))
+        facts.append(("Nothing new to say about", ", ".join(line.bin for line in manifest.quota if line.stopped == "covered") or "none"))
     if manifest.target:
         facts.append(("Target", manifest.target))
     if manifest.distance is not None:
@@ -225,6 +228,8 @@ def _card(manifest: LibraryManifest, rubrics: Sequence[Rubric]) -> dict[str, Any
         facts.append(("Size limited by", manifest.binding_bin))
     if manifest.dropped_mass is not None:
         facts.append(("Target without a rubric", f"{100 * manifest.dropped_mass:.1f}%"))
+    if (spread := manifest.order_spread) is not None:
+        facts.append(("Kept by every order", f"{spread.always} of {len(rubrics)}; another order shares {100 * spread.shared:.0f}%"))
     if manifest.rejected:
         facts.append(("Rejected candidates", ", ".join(f"{reason} {count}" for reason, count in sorted(manifest.rejected.items()))))
     return {"manifest": manifest, "facts": facts, "rubrics": sorted(rubrics, key=lambda rubric: (-rubric.weight, rubric.title))}

@@ -59,6 +59,7 @@ def _failure_row(series: str, mix: Distribution, bin: str, count: int, interval:
         "clusters": interval.clusters,
         "interval_kind": interval.kind,
         "note": interval.note,
+        "contaminated": False,
         "distribution": mix.id,
         "simulated": mix.simulated,
     }
@@ -77,6 +78,7 @@ def _rubric_row(series: str, manifest: LibraryManifest, rubrics: Sequence[Rubric
         "clusters": supporting_tasks(rubrics),
         "interval_kind": FULL_COUNT,
         "note": "" if rubrics else "the library is empty",
+        "contaminated": manifest.contaminated,
         "distribution": f"library:{manifest.library}",
         "simulated": manifest.simulated,
     }

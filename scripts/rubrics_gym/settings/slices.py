@@ -49,6 +49,10 @@ class Nothing(Settings):
     """The rule reads nothing of the configuration."""
 
 
+class ExportEncoder(Settings):
+    source: str
+
+
 class ListPool(Settings):
     holdouts: HoldoutVariant
 
@@ -274,6 +278,10 @@ def models_of(study: Study) -> dict[str, ModelSettings]:
 def _simulation(study: Study, role: str) -> Any:
     model: ModelSettings = getattr(study.models, role)
     return getattr(study.simulation, role) if model.provider is ProviderName.SIMULATED else None
+
+
+def _export_encoder(study: Study, w: Wildcards) -> ExportEncoder:
+    return ExportEncoder(source=study.encoder.source)
 
 
 def _list_pool(study: Study, w: Wildcards) -> ListPool:
@@ -558,7 +566,7 @@ def _nothing(study: Study, w: Wildcards) -> Nothing:
 
 # rule -> how its slice is cut
 SLICES: dict[str, Callable[[Study, Wildcards], Settings]] = {
-    "export_encoder": _nothing,
+    "export_encoder": _export_encoder,
     "fetch_source": _nothing,
     "prepare_task": _nothing,
     "list_pool": _list_pool,

