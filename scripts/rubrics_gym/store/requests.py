@@ -259,14 +259,16 @@ class Ledger(Records):
         self._note("superseded")
 
     def _begin_anew(self) -> None:
-        """Go to the generation of this study: the last one that it began since the unit was last asked for anew by hand, the present one when
-        nobody else asked in it, else a new one."""
+        """Go to the generation of this study. Generations count from when the unit was last asked for anew by hand: that one belongs to the
+        study that alone asked in it, each later one to the study that began it. A study without one begins one."""
         by_hand = max((number for number, study in enumerate(self._superseded, 1) if not study), default=0)
-        begun = max((number for number, study in enumerate(self._superseded, 1) if study == self.study and number > by_hand), default=None)
-        others = any(line.generation == self.generation and line.study != self.study for line in self._latest.values())
-        if begun is not None:
-            self._go_to(begun)
-        elif others:
+        askers = {line.study for line in self._latest.values() if line.generation == by_hand}
+        owners = {by_hand: next(iter(askers)) if len(askers) == 1 else None}
+        owners |= {number: study for number, study in enumerate(self._superseded, 1) if number > by_hand}
+        own = [number for number, study in owners.items() if study == self.study]
+        if own:
+            self._go_to(max(own))
+        elif askers or len(owners) > 1:
             self._note("superseded", study=self.study)
 
     def _new_record(self, request: dict[str, Any], key: str, occurrence: int, max_cost: int, waited_s: float, **facts: Any) -> LedgerLine:
