@@ -385,7 +385,7 @@ def test_a_lost_final_run_is_not_the_agents_failure(run: Callable[..., Run], mon
         raise SandboxDied("gone")
 
     monkeypatch.setattr("rubrics_gym.harness.final.Sandbox.run", dies)
-    monkeypatch.setattr("rubrics_gym.harness.final.Sandbox._probe", lambda self: None)
+    monkeypatch.setattr("rubrics_gym.harness.sandbox.sandbox.check", lambda *_: None)
     final = _final(done)
     assert is_lost(final)
     assert "[exit]" not in (done.folder / "final_run.log").read_text()

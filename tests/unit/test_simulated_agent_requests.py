@@ -58,7 +58,7 @@ def first_message(
 
 
 def request(messages: tuple[Message, ...], seed: int) -> Request:
-    system = PROMPT.render("system", deliverable="submission.csv", final_s="12", steps=30, command_s="8", memory_mb=3000)
+    system = PROMPT.render("system", deliverable="submission.csv", final_s="12", steps=30, command_s="8", memory_mb=3000, network="index")
     return Request(purpose="agent", model="simulated-agent-1", system=system, messages=messages, seed=seed)
 
 

@@ -94,8 +94,10 @@ class Commands:
         """Carry out one command line, part by part in order. A submission that is taken ends it."""
         shown: list[str] = []
         state: list[str] = []  # what later parts need of the shell's state: every part runs in a shell of its own
+        status: int | None = None
         for part in classify(line):
-            reply, status = self._part(step, part, state)
+            before = [f"(exit {status})"] if status and "$?" in part.text else []
+            reply, status = self._part(step, part, [*state, *before])
             shown.append(reply.shown)
             if reply.submitted:
                 return Reply("\n".join(shown), submitted=True)
