@@ -154,10 +154,12 @@ def test_a_submission_is_held_at_most_as_often_as_the_arm_says() -> None:
 
 
 def test_doubled_limits_leave_the_limits_per_command(study: Study) -> None:
-    doubled = Limits().scaled(study.arms["doubled_limits"].limits_factor)
-    assert (doubled.wall_s, doubled.steps, doubled.cost_usd) == (3600, 60, 6.0)
-    assert (doubled.command_s, doubled.final_s) == (Limits().command_s, Limits().final_s)
-    assert Limits().scaled(1) == Limits()
+    limits = Limits(wall_s=100, working_s=90, steps=30, tokens=1000, cost_usd=3.0)
+    doubled = limits.scaled(study.arms["doubled_limits"].limits_factor)
+    assert (doubled.wall_s, doubled.working_s, doubled.steps, doubled.tokens, doubled.cost_usd) == (200, 180, 60, 2000, 6.0)
+    of_attempt = {"wall_s", "working_s", "steps", "tokens", "cost_usd"}
+    assert doubled.model_dump(exclude=of_attempt) == limits.model_dump(exclude=of_attempt)
+    assert limits.scaled(1) == limits
 
 
 def test_the_judge_may_see_only_what_is_named() -> None:

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Literal
 
 from rubrics_gym.harness import policies
+from rubrics_gym.harness.data_profile import profile_folder
 from rubrics_gym.harness.policies import Treatment
 from rubrics_gym.harness.router import Part, Piece, classify
 from rubrics_gym.harness.sandbox import CommandResult, Sandbox
 from rubrics_gym.harness.snapshots import Snapshots
 from rubrics_gym.harness.view import JudgeView
-from rubrics_gym.harness.world import WorkFolder, profile_folder, world_event
+from rubrics_gym.harness.world import WorkFolder, world_event
 from rubrics_gym.models.prompts import Prompt
 from rubrics_gym.records.trajectory import (
     CheckEvent,

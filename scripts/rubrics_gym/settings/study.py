@@ -229,8 +229,14 @@ class Limits(Settings):
     output_chars: Positive = Field(6000, description="Characters of a command's output that the agent is shown (head and tail).")
 
     def scaled(self, factor: float) -> Limits:
-        """The same with wall time, steps and cost times `factor`; limits per command and of the final run stay."""
-        changed = {"wall_s": self.wall_s * factor, "steps": max(1, round(self.steps * factor)), "cost_usd": self.cost_usd * factor}
+        """The same with what the whole attempt may use (time, steps, tokens, cost) times `factor`; limits per command and of the final run stay."""
+        changed = {
+            "wall_s": self.wall_s * factor,
+            "working_s": self.working_s * factor,
+            "steps": max(1, round(self.steps * factor)),
+            "tokens": None if self.tokens is None else max(1, round(self.tokens * factor)),
+            "cost_usd": self.cost_usd * factor,
+        }
         return self if factor == 1 else self.model_copy(update=changed)
 
 
@@ -559,7 +565,7 @@ class Arm(Settings):
         description="always: every install runs; bare: one that is chained or piped counts as code, as the earlier harness took it.",
     )
     limits_factor: Annotated[float, Field(gt=0)] = Field(
-        1.0, description="Factor on wall time, steps and cost of the evaluation's limits; the limits per command and of the final run stay."
+        1.0, description="Factor on time, steps, tokens and cost of the evaluation's limits; the limits per command and of the final run stay."
     )
 
     @field_validator("escalate", mode="before")
