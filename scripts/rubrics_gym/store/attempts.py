@@ -109,7 +109,7 @@ class Attempt:
     @property
     def is_complete(self) -> bool:
         """Whether it ended, and was not set aside since."""
-        return _state(self.folder, None) is AttemptState.COMPLETE
+        return _state(self, None) is AttemptState.COMPLETE
 
     def complete(self, files: Iterable[str] | None = None) -> None:
         """Declare the attempt complete with these files (paths within its folder; None: every file in it). They cannot change afterwards."""
