@@ -298,3 +298,25 @@ def test_a_library_of_one_category_and_an_empty_one() -> None:
         match([], target(own_logic=2))
     with pytest.raises(EmptyMatch):
         match([rubric(1, None)], target(own_logic=2))
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.sampled_from([*BINS[:5], None]), min_size=1, max_size=40),
+    st.dictionaries(st.sampled_from(BINS[:6]), st.integers(1, 30), min_size=1),
+    st.sampled_from(["floor_then_round", "largest_that_fills"]),
+    st.sampled_from(["writing", "weight", "shuffled"]),
+)
+def test_no_match_exceeds_supply_reorders_or_changes_when_its_budgets_are_applied_again(
+    bins: list[str | None], wanted: dict[str, int], total: Any, order: Any
+) -> None:
+    rubrics = [rubric(number, name) for number, name in enumerate(bins)]
+    if not set(bins) & wanted.keys():
+        return
+    found = match(rubrics, target(**wanted), total, order, seed=1)
+    supply, kept = mix(rubrics), mix(found.rubrics)
+    assert all(count <= supply[name] for name, count in kept.items())
+    assert kept == {line.bin: line.budget for line in found.budget if line.budget}
+    places = [rubrics.index(one) for one in found.rubrics]
+    assert places == sorted(set(places))
+    assert within(found.rubrics, {line.bin: line.budget for line in found.budget}) == found.rubrics

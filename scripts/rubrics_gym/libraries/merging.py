@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rubrics_gym.libraries.vectors import NOISE, cosines, nearest_reaching
-from rubrics_gym.records.rubrics import Rubric
+from rubrics_gym.records.rubrics import TEXT_FIELDS, Rubric
 from rubrics_gym.settings.study import Merge
 
 BLOCK = 1024  # rows compared at a time
@@ -35,7 +35,7 @@ def merge(rubrics: Sequence[Rubric], vectors: Any, settings: Merge) -> list[Rubr
 
 
 def tfidf_vectors(rubrics: Sequence[Rubric]) -> Any:
-    """Unit rows (n, words), sparse: the words of each rubric's text, rare ones counting more (term frequency x inverse document frequency)."""
+    """Unit rows (n, words), sparse: the words of all texts of each rubric, rare ones counting more (term frequency x inverse document frequency)."""
     from scipy.sparse import csr_matrix
     from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -43,7 +43,7 @@ def tfidf_vectors(rubrics: Sequence[Rubric]) -> Any:
         return csr_matrix((0, 0), dtype=np.float32)
     vectorizer = TfidfVectorizer(dtype=np.float32, token_pattern=r"(?u)\b\w+\b")
     try:
-        return vectorizer.fit_transform([rubric.text for rubric in rubrics])
+        return vectorizer.fit_transform([" ".join(getattr(rubric, field) for field in TEXT_FIELDS) for rubric in rubrics])
     except ValueError:  # no text holds a word
         return csr_matrix((len(rubrics), 1), dtype=np.float32)
 

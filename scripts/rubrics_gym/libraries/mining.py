@@ -15,10 +15,8 @@ from rubrics_gym.models.client import Client
 from rubrics_gym.models.prompts import Prompt
 from rubrics_gym.models.request import Message, ProviderError, Request
 from rubrics_gym.models.structured import SchemaInvalid, parse
-from rubrics_gym.records.rubrics import Rubric, RubricKind, Support
+from rubrics_gym.records.rubrics import TEXT_FIELDS, Rubric, RubricKind, Support
 from rubrics_gym.settings.study import MinerName, ModelSettings
-
-TEXT_FIELDS = ("title", "applies_when", "pattern", "detect", "not_a_violation", "consequence")
 
 # Failures of one request that cost its reading and no more; all others (authentication, quota, transport, budget) end the job.
 ABSTENTIONS = frozenset({"refused", "context_length"})

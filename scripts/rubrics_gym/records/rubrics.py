@@ -9,6 +9,8 @@ from pydantic import Field
 
 from rubrics_gym.records.base import Record, content_hash
 
+TEXT_FIELDS = ("title", "applies_when", "pattern", "detect", "not_a_violation", "consequence")
+
 
 class RubricKind(StrEnum):
     CRASH = "crash"
