@@ -1,12 +1,13 @@
 """MLE-bench's grading report of one arm and repeat, as upstream writes it, and what that format cannot say beside it."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from rubrics_gym.grading.mlebench_report import Graded, own_report, upstream_report
 from rubrics_gym.harness.recorder import read_trajectory
 from rubrics_gym.records.files import read_json, whole_file, write_json
 from rubrics_gym.records.grades import Grade
+from rubrics_gym.records.trajectory import EndEvent, StartEvent
 from rubrics_gym.settings.job import job
 from rubrics_gym.settings.slices import Nothing
 
@@ -14,9 +15,9 @@ with job(snakemake, Nothing) as (settings, log):
     attempts = []
     for path, trajectory in zip(snakemake.input.grades, snakemake.input.trajectories, strict=True):
         events = read_trajectory(trajectory)
-        ended = datetime.fromisoformat(events[-1].at if hasattr(events[-1], "at") else events[0].at)
+        ended = datetime.fromisoformat(next(event.at for event in reversed(events) if isinstance(event, EndEvent | StartEvent)))
         submission = Path(path).with_name("final_artifacts.tar.gz") / events[0].deliverable
-        attempts.append(Graded(Grade.model_validate(read_json(path)), ended.astimezone(UTC).replace(tzinfo=None), str(submission)))
+        attempts.append(Graded(Grade.model_validate(read_json(path)), ended, str(submission)))
     with whole_file(snakemake.output.report) as temporary:
         temporary.write_bytes(upstream_report(attempts))
     write_json(snakemake.output.details, own_report(attempts))

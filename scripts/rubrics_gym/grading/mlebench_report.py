@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from rubrics_gym.grading.denominators import load_denominators
@@ -21,7 +21,7 @@ Report = dict[str, Any]
 
 
 class Graded(NamedTuple):
-    """One attempt's grade, when the attempt ended (upstream has no time zone; ours is UTC), and where its submission lies."""
+    """One attempt's grade, when the attempt ended (with a time zone), and where its submission lies."""
 
     grade: Grade
     created_at: datetime
@@ -66,7 +66,7 @@ def competition_report(grade: Grade, created_at: datetime, submission_path: str)
         "submission_exists": grade.submission_sha256 is not None and submission_path.lower().endswith(".csv"),
         "valid_submission": official.score is not None,
         "is_lower_better": cutoffs.lower_is_better,
-        "created_at": created_at.isoformat(),
+        "created_at": created_at.astimezone(UTC).replace(tzinfo=None).isoformat(),  # upstream writes no time zone
         "submission_path": submission_path,
     }
 
