@@ -305,6 +305,7 @@ class LogFormat(StrEnum):
     OPENHANDS = "openhands"
     AIDE = "aide"
     SUPER = "super"
+    AI_SCIENTIST = "ai_scientist"
 
 
 class ImportedCollection(Settings):
@@ -565,7 +566,8 @@ class Arm(Settings):
         description="always: every install runs; bare: one that is chained or piped counts as code, as the earlier harness took it.",
     )
     limits_factor: Annotated[float, Field(gt=0)] = Field(
-        1.0, description="Factor on time, steps, tokens and cost of the evaluation's limits; the limits per command and of the final run stay."
+        1.0,
+        description="Factor on time, steps, tokens and cost of the evaluation's limits; the limits per command and of the final run stay.",
     )
 
     @field_validator("escalate", mode="before")
