@@ -116,7 +116,7 @@ def held_out_tasks():
 
 def held_out_names():
     """Ids of all held-out tasks of the evaluation's benchmark, in whatever split."""
-    return list_tasks(STUDY.evaluation.benchmark, Role.HELD_OUT)
+    return [entry.id for entry in load_benchmark(STUDY.evaluation.benchmark).entries if entry.role is Role.HELD_OUT]
 
 
 def check_roles_of_collections():
@@ -129,9 +129,9 @@ def check_roles_of_collections():
         raise WorkflowError(f"{CONFIG_SOURCE}: {error}") from None
 
 
+HELD_OUT_TASKS = held_out_tasks()
 check_roles_of_collections()
 POOL_TASKS = {name: selected(collection.tasks, f"collections.{name}.tasks") for name, collection in STUDY.collected.items()}
-HELD_OUT_TASKS = held_out_tasks()
 EXECUTE_ARM = loading.execute_arm(STUDY)
 JUDGES = slices.judges(STUDY)
 LIBRARY_JUDGES = slices.library_judges(STUDY)

@@ -148,7 +148,7 @@ def errors(evidence: Evidence, folder: Path) -> None:
         "an unknown key": ("evalution={repeats: 2}", "Did you mean `evaluation`?"),
         "a misspelt arm": ("evaluation={arms: [excute]}", "Did you mean `execute`?"),
         "a missing library": ("arms={matched: {judge: {library: lost}}}", "the library `lost`"),
-        "an empty benchmark": ("collections={pool: {tasks: {role: validation}}}", "has no task in the role `validation`"),
+        "an empty benchmark": ("collections={pool: {tasks: {benchmark: dabstep}}}", "has no task in the role `train`"),
     }
     for name, (overlay, says) in cases.items():
         run = clone.snakemake("--config", overlay)

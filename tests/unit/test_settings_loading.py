@@ -78,6 +78,7 @@ def test_numbers_given_as_text_and_reordered_keys_give_the_same_slices(config: d
     put(config, "libraries.given", {"recipe": "import", "path": "rubrics.jsonl"})
     put(config, "collections.logs", {"import": "somewhere"})
     put(config, "protocol", {"name": "small"})
+    put(config, "evaluation.shadows", {})
     study = loading.load_study(config, "a")
     turned = dict(reversed(list(config.items())))
     turned["evaluation"] = {**dict(reversed(list(config["evaluation"].items()))), "repeats": "1"}

@@ -21,7 +21,8 @@ from tests.workflow.conftest import Workflow
         ("evaluation={split: lite}", "has no split `lite`; it has quick"),
         ("evaluation={benchmark: nowhere}", "there is no benchmark `nowhere`"),
         ("collections={pool: {tasks: {benchmark: nowhere}}}", "there is no benchmark `nowhere`"),
-        ("collections={pool: {tasks: {role: validation}}}", "has no task in the role `validation`"),
+        ("collections={pool: {tasks: {role: validation}}}", "only tasks with the role train are mined"),
+        ("collections={pool: {tasks: {benchmark: dabstep}}}", "the benchmark `dabstep` has no task in the role `train`"),
         ("collections={pool: {tasks: {role: held_out}}}", "held-out tasks are never mined"),
     ],
 )
