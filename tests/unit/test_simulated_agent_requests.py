@@ -293,7 +293,10 @@ def test_a_remark_in_plain_words_leads_to_the_part_at_fault(kind: str, remark: s
 
 def test_a_false_alarm_can_spoil_correct_code() -> None:
     shown = FEEDBACK.render(
-        "verdict", predicted_reward=0.0, criteria=[{"violated": True, "text": "The metric of the task is not what the predictions serve."}]
+        "verdict",
+        preamble=True,
+        predicted_reward=0.0,
+        criteria=[{"violated": True, "text": "The metric of the task is not what the predictions serve."}],
     )
     spoilt = {}
     for chance in (0.0, 1.0):
