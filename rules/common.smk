@@ -441,9 +441,20 @@ def shadows_of(folder):
     return f"{folder.replace(f'{RESULTS}/episodes/', f'{RESULTS}/shadows/', 1)}.jsonl"
 
 
+def heldout_failures(name):
+    """A file about the failures of the execute arm's episodes, where the study sorts them; nothing is sorted (and paid) for a table alone."""
+    return files(name, [f"<results>/failures/{loading.HELDOUT}"]) if loading.HELDOUT in failure_collections() else []
+
+
+def rubrics_of_judges():
+    """The rubrics of every library that a judge holds, each once."""
+    libraries = sorted({judge.library for judge in JUDGES.values() if judge.library})
+    return [library_file(library, "rubrics.jsonl") for library in libraries]
+
+
 def scientific_tables():
     """Tables that two runs with the same seed make equal, byte for byte."""
-    tables = [*rules.build_tables.output, *rules.compare_mixes.output]
+    tables = [*rules.build_tables.output, *rules.compare_mixes.output, *rules.measure_feedback.output]
     if READERS:
         tables += rules.compare_readers.output
     if EXECUTE_ARM:

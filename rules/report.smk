@@ -10,9 +10,18 @@ rule build_tables:
         checks=lambda w: [
             library_file(name, "verification.jsonl") for name, library in STUDY.libraries.items() if isinstance(library, Matched)
         ],
+        published="resources/published/contrasts.csv",
+        published_runs="resources/published/runs.csv",
     output:
         arms="<results>/tables/arms.csv",
+        arm_rates="<results>/tables/arm_rates.csv",
         contrasts="<results>/tables/contrasts.csv",
+        contrast_analyses="<results>/tables/contrast_analyses.csv",
+        ranking="<results>/tables/ranking.csv",
+        ladder="<results>/tables/ladder.csv",
+        noise="<results>/tables/noise.csv",
+        planner="<results>/tables/planner.csv",
+        published_results="<results>/tables/published_results.csv",
         failure_mix="<results>/tables/failure_mix.csv",
         libraries="<results>/tables/libraries.csv",
         supply="<results>/tables/supply.csv",
@@ -38,11 +47,14 @@ rule account_costs:
         final_of=lambda w: files("trajectory.jsonl", every_episode()),
         finals=lambda w: files("final.json", every_episode()),
         rubrics=[library_file(name, "rubrics.jsonl") for name in WRITTEN_LIBRARIES],
+        verdicts=lambda w: [verdicts_of(judge) for judge in JUDGES] if EXECUTE_ARM else [],
     output:
         requests="<results>/tables/requests.csv",
         unit_costs="<results>/tables/unit_costs.csv",
         attempts="<results>/tables/attempts.csv",
         times="<results>/tables/times.csv",
+        time_contrasts="<results>/tables/time_contrasts.csv",
+        replaced="<results>/tables/replaced.csv",
     log:
         "<logs>/account_costs.log",
     benchmark:
@@ -84,7 +96,7 @@ rule build_truth_table:
 
 rule draw_figures:
     input:
-        tables=lambda w: scientific_tables(),
+        tables=lambda w: [*scientific_tables(), rules.account_costs.output.times],
     output:
         figures=directory("<results>/figures"),
     log:

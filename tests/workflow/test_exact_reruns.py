@@ -22,10 +22,11 @@ CONFIG = ("--configfile", "config/small.yaml")
 
 PAGE = {"build_dashboard"}
 FIGURES = {"draw_figures"} | PAGE
-COSTS = {"account_costs"} | PAGE
+COSTS = {"account_costs"} | FIGURES
 TABLES = {"build_tables"} | FIGURES
 PAGES = {"build_pages"} | PAGE
-EPISODE = {"run_episode", "run_final", "grade_episode"} | TABLES | COSTS | PAGES
+FEEDBACK = {"measure_feedback"} | FIGURES
+EPISODE = {"run_episode", "run_final", "grade_episode"} | TABLES | FEEDBACK | COSTS | PAGES
 MEASURED = {"measure_judge"} | FIGURES
 AUDIT = {"audit_exposure"} | FIGURES
 REPLAY = {"replay_judge"} | MEASURED | AUDIT | COSTS | PAGES
@@ -41,11 +42,11 @@ MINED = {"mine_candidates"} | MERGED
 ROLLOUTS = {"collect_rollout", "grade_rollout"} | FAILURES | MINED | PAGES
 
 # rules that follow from the others in every line of the table where they occur: which of them read a leaf themselves makes no difference
-LATE = TABLES | MEASURED | TRUTH | COSTS | {"failure_distribution"}
+LATE = TABLES | MEASURED | FEEDBACK | TRUTH | COSTS | {"failure_distribution"}
 
 # pattern of a leaf -> rules that its change plans. The first pattern that matches counts.
 EXPECTED: list[tuple[str, set[str]]] = [
-    (r"name", TABLES | MEASURED | TRUTH | COSTS),
+    (r"name", TABLES | MEASURED | FEEDBACK | TRUTH | COSTS),
     (r"seed", ROLLOUTS | EXECUTED),
     (r"models\.agent\.(model|max_tokens|effort)", ROLLOUTS | EXECUTED),
     (r"models\.judge\.(model|max_tokens|effort)", JUDGED),
@@ -78,10 +79,15 @@ EXPECTED: list[tuple[str, set[str]]] = [
     (r"evaluation\.split", {"prepare_task"} | EXECUTED),
     (r"evaluation\.repeats", EXECUTED),
     (r"evaluation\.limits\..*", EXECUTED),
-    (r"statistics\..*", TABLES | MEASURED | TRUTH | COSTS),
+    (r"statistics\..*", TABLES | MEASURED | FEEDBACK | TRUTH | COSTS),
     (r"(budget|requests)\..*", set()),  # how is asked, and what it may cost, is no reason to ask again
     (r"holdouts", {"list_pool"} | PAGE),  # of this pool, the variants differ in its last tasks only
     (r"accepted_terms", set()),
+    (r"evaluation\.(unreachable|subsets)", TABLES),
+    (r"evaluation\.contrasts", TABLES | MEASURED | COSTS),
+    (r"evaluation\.rejudged", REPLAY),
+    (r"evaluation\.inference\..*", TABLES),
+    (r"evaluation\.suppress_below", MEASURED),
     (r"report\.title", PAGE),
     (r"encoder\.source", {"export_encoder"} | MERGED),
 ]
@@ -95,6 +101,11 @@ ELSEWHERE = re.compile(
 # leaves whose new value planning depends on names, given by hand
 BY_NAME: dict[str, Any] = {
     "evaluation.split": "all",
+    "evaluation.contrasts": [["matched", "notice"]],
+    "evaluation.unreachable": ["orange-juice-brand"],
+    "evaluation.subsets": {"without_one": ["orange-juice-brand"]},
+    "evaluation.inference.also": ["bca"],
+    "evaluation.inference.looks": [0.5, 1.0],
     "libraries.matched.target": "heldout_complete",
     "libraries.scrambled.source": "mined",
     "libraries.random.source": "matched",

@@ -15,8 +15,9 @@ from typing import Any
 
 from rubrics_gym.records.rubrics import LibraryManifest, Rubric
 from rubrics_gym.report.headlines import headlines
-from rubrics_gym.report.specs import FAILURE_MIX, SPECS, Column, TableSpec, Unit
+from rubrics_gym.report.specs import FAILURE_MIX, SPECS
 from rubrics_gym.report.svg import embeddable
+from rubrics_gym.report.table_spec import Column, TableSpec, Unit
 
 RESOURCES = Path(__file__).parents[3] / "resources" / "dashboard"
 ABOUT: dict[str, Any] = {  # what provenance may leave out

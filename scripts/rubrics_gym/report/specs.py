@@ -6,69 +6,39 @@ test that refuses a rate without its n, clusters, kind of interval, study or dis
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
+from rubrics_gym.report import evaluation_specs, judge_specs
+from rubrics_gym.report.table_spec import Column, TableSpec, Unit, evidence, hidden
+
+__all__ = [
+    "ACCEPTANCE",
+    "AGREEMENT",
+    "ATTEMPTS",
+    "CONFUSION",
+    "CORRECTED_MIX",
+    "DISAGREEMENTS",
+    "EXPOSURE",
+    "EXPOSURE_RUNS",
+    "FAILURE_MIX",
+    "FAILURE_RATES",
+    "LIBRARIES",
+    "LIBRARY_DISTANCES",
+    "MIX_DISTANCES",
+    "PLANTED_MIX",
+    "POOL",
+    "PUBLISHED",
+    "REQUESTS",
+    "SPECS",
+    "SUPPLY",
+    "TRUTH",
+    "UNIT_COSTS",
+    "VERIFICATION",
+    "Column",
+    "TableSpec",
+    "Unit",
+]
 
 
-class Unit(StrEnum):
-    """How a value is written in CSV and shown on the page."""
-
-    TEXT = "text"
-    CODE = "code"  # an identifier: shown in a fixed-width face
-    COUNT = "count"
-    FLAG = "flag"  # true or false
-    SHARE = "share"  # in [0, 1]; four decimals in CSV, per cent on the page
-    POINTS = "points"  # percentage points, signed
-    NUMBER = "number"  # three decimals
-    P = "p"  # a p value
-    MICRODOLLARS = "microdollars"  # an integer; dollars on the page
-    SECONDS = "seconds"
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column. `low` and `high` name the columns of its interval: the page shows the three in one cell."""
-
-    name: str
-    label: str
-    unit: Unit = Unit.TEXT
-    help: str = ""
-    low: str = ""
-    high: str = ""
-    to: str = ""  # the column with the other end of a range: the page shows both in one cell
-    shown: bool = True  # on the page; CSV has every column
-
-
-@dataclass(frozen=True, slots=True)
-class TableSpec:
-    """One table. `note` is the caveat that is printed with its caption."""
-
-    name: str
-    title: str
-    caption: str
-    columns: tuple[Column, ...]
-    note: str = ""
-
-    def column(self, name: str) -> Column | None:
-        return next((column for column in self.columns if column.name == name), None)
-
-
-def hidden(name: str, unit: Unit = Unit.TEXT) -> Column:
-    """A column that is in the CSV but not of its own on the page."""
-    return Column(name, name, unit, shown=False)
-
-
-def _evidence(source: str = "study", note: bool = True) -> tuple[Column, ...]:
-    """The columns without which no rate may travel."""
-    return (
-        Column("n", "n", Unit.COUNT, "Observations behind the rate."),
-        Column("clusters", "Clusters", Unit.COUNT, "Units taken as independent: competitions (or tasks)."),
-        Column("interval_kind", "Interval", Unit.CODE, "How the interval was made; see the definitions."),
-        *((Column("note", "Note", Unit.TEXT, "Why there is no interval, or what limits it."),) if note else ()),
-        hidden(source),
-        hidden("simulated", Unit.FLAG),
-    )
-
+COUNTED = "a full count of the library"
 
 POOL = TableSpec(
     "pool",
@@ -143,7 +113,7 @@ FAILURE_MIX = TableSpec(
         hidden("share_low", Unit.SHARE),
         hidden("share_high", Unit.SHARE),
         Column("contaminated", "Held-out fit", Unit.FLAG, "A library that was fitted to held-out failures: no fair test."),
-        *_evidence("distribution"),
+        *evidence("distribution"),
     ),
     "Intervals of failure shares resample tasks, with all failures of one together. Shares of rubrics are complete counts and have none.",
 )
@@ -165,7 +135,7 @@ FAILURE_RATES = TableSpec(
         Column("share", "Share", Unit.SHARE, low="share_low", high="share_high"),
         hidden("share_low", Unit.SHARE),
         hidden("share_high", Unit.SHARE),
-        *_evidence(),
+        *evidence(),
     ),
     "Only failed_command counts in a failure mix; the other rows say how much hangs on that choice.",
 )
@@ -185,8 +155,14 @@ MIX_DISTANCES = TableSpec(
         Column("distance", "Distance", Unit.NUMBER, low="distance_low", high="distance_high"),
         hidden("distance_low", Unit.NUMBER),
         hidden("distance_high", Unit.NUMBER),
-        Column("noise_floor", "Noise floor", Unit.NUMBER, "Mean distance of two such samples, drawn by tasks, of one and the same mix."),
-        *_evidence("distribution"),
+        Column(
+            "noise_floor",
+            "Noise floor",
+            Unit.NUMBER,
+            "Mean distance of two such samples, drawn by tasks, of one and the same mix.",
+            exact="an expectation",
+        ),
+        *evidence("distribution"),
     ),
     "A distance that is not above the noise floor says nothing.",
 )
@@ -207,7 +183,7 @@ AGREEMENT = TableSpec(
         hidden("kappa_low", Unit.NUMBER),
         hidden("kappa_high", Unit.NUMBER),
         Column("left_out", "Left out", Unit.COUNT, "One of the two abstained."),
-        *_evidence(),
+        *evidence(),
     ),
     "Inside Runtime both classifiers take the type from the same fixed expressions: they can differ in the category alone.",
 )
@@ -225,7 +201,7 @@ CONFUSION = TableSpec(
         Column("second_answer", "Second says", Unit.CODE),
         Column("count", "Count", Unit.COUNT),
         Column("same", "Same", Unit.FLAG),
-        *_evidence(note=False),
+        *evidence(note=False),
     ),
 )
 
@@ -239,10 +215,10 @@ CORRECTED_MIX = TableSpec(
         Column("reference", "Reference", Unit.CODE),
         Column("reference_kind", "Is a"),
         Column("count", "Count", Unit.COUNT),
-        Column("share", "Counted", Unit.SHARE),
-        Column("corrected_share", "Corrected", Unit.SHARE),
+        Column("share", "Counted", Unit.SHARE, exact="counted; its interval is in the failure mix"),
+        Column("corrected_share", "Corrected", Unit.SHARE, exact="a correction of what was counted"),
         Column("checked", "Checked", Unit.COUNT, "Failures that both sorted."),
-        *_evidence(),
+        *evidence(),
     ),
     "Only people are a reference that settles who is right.",
 )
@@ -266,8 +242,14 @@ PLANTED_MIX = TableSpec(
         ),
         hidden("distance_low", Unit.NUMBER),
         hidden("distance_high", Unit.NUMBER),
-        Column("noise_floor", "Noise floor", Unit.NUMBER, "Mean distance of the planted mix from a sample of its own tasks."),
-        *_evidence(),
+        Column(
+            "noise_floor",
+            "Noise floor",
+            Unit.NUMBER,
+            "Mean distance of the planted mix from a sample of its own tasks.",
+            exact="an expectation",
+        ),
+        *evidence(),
     ),
     "Exists for simulated agents only. A mistake that surfaced and was not detected is in the planted mix alone.",
 )
@@ -284,13 +266,17 @@ LIBRARIES = TableSpec(
         Column("crash", "Crash", Unit.COUNT, "Rubrics about a program that dies."),
         Column("wrong_result", "Wrong result", Unit.COUNT, "Rubrics about a program that runs and is wrong."),
         Column("crash_caused_wrong_result", "Crash → wrong", Unit.COUNT, "Rubrics about a crash whose fallback was wrong."),
-        Column("distance_before", "Distance before", Unit.NUMBER, "Total variation of the source to the target, 0-100."),
-        Column("distance", "Distance", Unit.NUMBER, "Total variation of this library to its target, 0-100."),
+        Column("distance_before", "Distance before", Unit.NUMBER, "Total variation of the source to the target, 0-100.", exact=COUNTED),
+        Column("distance", "Distance", Unit.NUMBER, "Total variation of this library to its target, 0-100.", exact=COUNTED),
         Column(
-            "noise_floor", "Noise floor", Unit.NUMBER, "Expected distance of a fresh sample of the target's size from the target itself."
+            "noise_floor",
+            "Noise floor",
+            Unit.NUMBER,
+            "Expected distance of a fresh sample of the target's size from the target itself.",
+            exact="an expectation",
         ),
         Column("binding_bin", "Binding bin", Unit.CODE, "The failure whose supply of rubrics limits the size."),
-        Column("dropped_mass", "Dropped", Unit.SHARE, "Share of the target's failures for which there is no rubric at all."),
+        Column("dropped_mass", "Dropped", Unit.SHARE, "Share of the target's failures for which there is no rubric at all.", exact=COUNTED),
         Column("unclassified", "Unclassified", Unit.COUNT),
         Column("contaminated", "Held-out fit", Unit.FLAG, "Fitted to held-out failures: no fair test."),
         Column("verified", "Checks hold", Unit.COUNT, "Properties of the match that an independent count from the raw records confirmed."),
@@ -312,18 +298,19 @@ SUPPLY = TableSpec(
     (
         Column("library", "Library", Unit.CODE),
         Column("bin", "Failure", Unit.CODE),
-        Column("share", "Share of the target", Unit.SHARE),
+        Column("share", "Share of the target", Unit.SHARE, exact="the target's; its interval is in the failure mix"),
         Column("available", "Rubrics", Unit.COUNT, "Of the bin, in the library that is cut."),
         Column(
             "allows",
             "Allows",
             Unit.NUMBER,
             "Rubrics / share on the bins that have rubrics: the largest library that this bin alone would allow.",
+            exact=COUNTED,
         ),
         Column("kept_out", "Kept out", Unit.COUNT, "Rubrics of the bin for which there is no budget."),
         Column("binding", "Binding", Unit.FLAG),
         CONTAMINATED,
-        *_evidence("distribution", note=False),
+        *evidence("distribution", note=False),
     ),
     "A bin without rubrics allows nothing and is left out of the target; its share is the dropped one. n counts the target's failures.",
 )
@@ -336,13 +323,25 @@ LIBRARY_DISTANCES = TableSpec(
         Column("library", "Library", Unit.CODE),
         Column("target", "Failure mix", Unit.CODE),
         Column("rubrics", "Rubrics", Unit.COUNT),
-        Column("distance", "Distance", Unit.NUMBER, "On split categories: the runtime types are bins of their own."),
-        Column("distance_by_weight", "By weight", Unit.NUMBER, "Each rubric counted as often as it weighs; empty where none has a weight."),
-        Column("distance_unsplit", "Unsplit", Unit.NUMBER, "With all runtime types as one bin."),
-        Column("noise_floor", "Noise floor", Unit.NUMBER, "Expected distance of a fresh sample of the mix's size from the mix itself."),
-        Column("runtime_share", "Runtime", Unit.SHARE, "Share of the library's rubrics about programs that die."),
+        Column("distance", "Distance", Unit.NUMBER, "On split categories: the runtime types are bins of their own.", exact=COUNTED),
+        Column(
+            "distance_by_weight",
+            "By weight",
+            Unit.NUMBER,
+            "Each rubric counted as often as it weighs; empty where none has a weight.",
+            exact=COUNTED,
+        ),
+        Column("distance_unsplit", "Unsplit", Unit.NUMBER, "With all runtime types as one bin.", exact=COUNTED),
+        Column(
+            "noise_floor",
+            "Noise floor",
+            Unit.NUMBER,
+            "Expected distance of a fresh sample of the mix's size from the mix itself.",
+            exact="an expectation",
+        ),
+        Column("runtime_share", "Runtime", Unit.SHARE, "Share of the library's rubrics about programs that die.", exact=COUNTED),
         CONTAMINATED,
-        *_evidence("distribution", note=False),
+        *evidence("distribution", note=False),
     ),
     "Libraries are never to be ranked on gaps below the noise floor.",
 )
@@ -360,13 +359,13 @@ EXPOSURE_RUNS = TableSpec(
         Column("retrieved", "Retrieved", Unit.COUNT),
         Column("applicable", "Applicable", Unit.COUNT),
         Column("flagged", "Flagged", Unit.COUNT),
-        Column("distance_library", "Distance of library", Unit.NUMBER),
-        Column("distance_retrieved", "… of retrieved", Unit.NUMBER),
-        Column("distance_applicable", "… of applicable", Unit.NUMBER),
-        Column("distance_flagged", "… of flagged", Unit.NUMBER),
-        Column("runtime_share", "Runtime of retrieved", Unit.SHARE),
+        Column("distance_library", "Distance of library", Unit.NUMBER, exact="a full count of what was recorded"),
+        Column("distance_retrieved", "… of retrieved", Unit.NUMBER, exact="a full count of what was recorded"),
+        Column("distance_applicable", "… of applicable", Unit.NUMBER, exact="a full count of what was recorded"),
+        Column("distance_flagged", "… of flagged", Unit.NUMBER, exact="a full count of what was recorded"),
+        Column("runtime_share", "Runtime of retrieved", Unit.SHARE, exact="a full count of what was recorded"),
         CONTAMINATED,
-        *_evidence("distribution", note=False),
+        *evidence("distribution", note=False),
     ),
     "Total variation, 0-100, to the failures of the held-out tasks under execution. n counts retrieved rubrics, once for every verdict.",
 )
@@ -381,13 +380,13 @@ EXPOSURE = TableSpec(
         Column("run", "Run"),
         Column("bin", "Failure", Unit.CODE),
         Column("failures", "Failures", Unit.COUNT, "Of the held-out tasks under execution."),
-        Column("failure_share", "Share of failures", Unit.SHARE),
+        Column("failure_share", "Share of failures", Unit.SHARE, exact="its interval is in the failure mix"),
         Column("in_library", "In the library", Unit.COUNT),
         Column("in_retrieved", "Retrieved", Unit.COUNT),
         Column("in_applicable", "Applicable", Unit.COUNT),
         Column("in_flagged", "Flagged", Unit.COUNT),
         CONTAMINATED,
-        *_evidence("distribution", note=False),
+        *evidence("distribution", note=False),
     ),
     "A bin that is in the library and never retrieved is lost there. n counts the held-out failures.",
 )
@@ -403,109 +402,6 @@ PUBLISHED = TableSpec(
         Column("recomputed", "Recomputed"),
         Column("standing", "Standing", help="equal; within what is visible; not determined, where rows are cut; another rule; different"),
         Column("note", "Note"),
-    ),
-)
-
-ARMS = TableSpec(
-    "arms",
-    "Results per arm",
-    "What the agent handed in, by feedback policy. Valid: the submission is accepted by the competition's grader.",
-    (
-        Column("arm", "Arm", Unit.CODE),
-        Column("validity", "Validity", Unit.SHARE, "Valid of those with a known outcome.", low="validity_low", high="validity_high"),
-        hidden("validity_low", Unit.SHARE),
-        hidden("validity_high", Unit.SHARE),
-        Column("valid", "Valid", Unit.COUNT),
-        Column("medals", "Medals", Unit.COUNT),
-        Column("above_median", "Above median", Unit.COUNT),
-        Column(
-            "valid_by_repeat",
-            "Valid per run",
-            Unit.TEXT,
-            "Valid submissions of each repeat, in order; mean in brackets. *: outcomes missing.",
-        ),
-        Column("planned", "Planned", Unit.COUNT, "Competitions × repeats."),
-        Column("finished", "Finished", Unit.COUNT, "Ended by the agent's own doing."),
-        Column("lost", "Lost", Unit.COUNT, "Ended by the infrastructure: never a failure of the agent, never zero."),
-        Column("not_run", "Not run", Unit.COUNT),
-        Column("bound_low", "Bounds", Unit.SHARE, "Validity of the planned: every missing outcome a failure, or valid.", to="bound_high"),
-        hidden("bound_high", Unit.SHARE),
-        *_evidence(),
-        hidden("split"),
-    ),
-    "The interval is about other competitions of this kind. Where outcomes are missing, read the two bounds beside the rate.",
-)
-
-CONTRASTS = TableSpec(
-    "contrasts",
-    "Contrasts between arms",
-    "First minus second arm, paired by competition, in percentage points.",
-    (
-        Column("first", "First", Unit.CODE),
-        Column("second", "Second", Unit.CODE),
-        Column("estimate", "Difference, pp", Unit.POINTS, "Mean over competitions; paired t interval.", low="low", high="high"),
-        hidden("low", Unit.POINTS),
-        hidden("high", Unit.POINTS),
-        Column("endpoint", "Endpoint"),
-        Column("bootstrap_low", "Bootstrap", Unit.POINTS, "Percentile cluster bootstrap, the published companion.", to="bootstrap_high"),
-        hidden("bootstrap_high", Unit.POINTS),
-        Column("p", "p", Unit.P, "Sign-flip test on competition means, two-sided."),
-        Column("p_holm", "p (Holm)", Unit.P, "Adjusted for all contrasts of this table with the same endpoint."),
-        Column("test", "Test", Unit.CODE),
-        Column("detectable", "Detectable, pp", Unit.NUMBER, "Smallest true difference that this design finds with 80% power."),
-        Column("bound_low", "Bounds", Unit.POINTS, "Missing outcomes at their extremes: against the first arm, for it.", to="bound_high"),
-        hidden("bound_high", Unit.POINTS),
-        Column("missing", "Missing", Unit.COUNT, "Planned outcomes of either arm that are not known."),
-        *_evidence(),
-        hidden("split"),
-    ),
-    "With few competitions the smallest possible p is 2 / 2^clusters; a difference below “detectable” cannot be told from none.",
-)
-
-PRECISION_RECALL = TableSpec(
-    "precision_recall",
-    "Precision and recall of the judge",
-    "Every code-running command of the episodes that really ran, judged as if it had not: the verdict against what execution did.",
-    (
-        Column("judge", "Judge", Unit.CODE),
-        Column("library", "Library", Unit.CODE),
-        Column("kind", "Kind", help="judge or baseline"),
-        Column("reading", "Abstentions", help="How commands without a verdict are read: excluded, as clean, or as flagged."),
-        Column("commands", "Commands", Unit.COUNT),
-        Column("prevalence", "Failed", Unit.SHARE, "Share of the commands that failed."),
-        Column("coverage", "Coverage", Unit.SHARE, "Share of the commands with a verdict."),
-        Column("tp", "TP", Unit.COUNT, "Flagged, and it failed."),
-        Column("fp", "FP", Unit.COUNT, "Flagged, and it ran."),
-        Column("fn", "FN", Unit.COUNT, "Clean, and it failed."),
-        Column("tn", "TN", Unit.COUNT, "Clean, and it ran."),
-        Column("precision", "Precision", Unit.SHARE, "Of the flagged, how many failed.", low="precision_low", high="precision_high"),
-        hidden("precision_low", Unit.SHARE),
-        hidden("precision_high", Unit.SHARE),
-        Column("recall", "Recall", Unit.SHARE, "Of the failed, how many were flagged.", low="recall_low", high="recall_high"),
-        hidden("recall_low", Unit.SHARE),
-        hidden("recall_high", Unit.SHARE),
-        Column("npv", "NPV", Unit.SHARE, "Of the clean, how many ran.", low="npv_low", high="npv_high"),
-        hidden("npv_low", Unit.SHARE),
-        hidden("npv_high", Unit.SHARE),
-        Column("mcc", "MCC", Unit.NUMBER, "Matthews correlation of verdict and outcome."),
-        Column("contaminated", "Held-out fit", Unit.FLAG, "The library was fitted to held-out failures: no fair test."),
-        *_evidence(),
-    ),
-    "Truth is what execution did, not what was planned. All rows judge the same commands.",
-)
-
-RECALL_BY_TYPE = TableSpec(
-    "recall_by_type",
-    "Recall by type of failure",
-    "Of the failures of each type, how many were flagged at all, for whatever reason.",
-    (
-        Column("judge", "Judge", Unit.CODE),
-        Column("library", "Library", Unit.CODE),
-        Column("failure_type", "Failure", Unit.CODE),
-        Column("recall", "Recall", Unit.SHARE, low="recall_low", high="recall_high"),
-        hidden("recall_low", Unit.SHARE),
-        hidden("recall_high", Unit.SHARE),
-        *_evidence(),
     ),
 )
 
@@ -531,7 +427,7 @@ TRUTH = TableSpec(
         hidden("categorised_low", Unit.SHARE),
         hidden("categorised_high", Unit.SHARE),
         hidden("categorised_n", Unit.COUNT),
-        *_evidence(note=False),
+        *evidence(note=False),
     ),
     "Exists for simulated agents only: it measures the detector and the classifiers, not Claude. n counts what surfaced.",
 )
@@ -573,7 +469,7 @@ UNIT_COSTS = TableSpec(
         hidden("low", Unit.MICRODOLLARS),
         hidden("high", Unit.MICRODOLLARS),
         Column("total_microdollars", "Total cost", Unit.MICRODOLLARS),
-        *_evidence(),
+        *evidence(),
     ),
     "Libraries of one miner share its answers, so totals of rubrics overlap. Costs of simulated models were not paid.",
 )
@@ -597,36 +493,6 @@ ATTEMPTS = TableSpec(
         hidden("simulated", Unit.FLAG),
     ),
     "A lost attempt is an infrastructure loss. It stays on record when its unit is tried again.",
-)
-
-TIMES = TableSpec(
-    "times",
-    "Measured times",
-    "Seconds per attempt, mean over its tasks with a t interval. In a table of its own, because times differ from run to run.",
-    (
-        Column("stage", "Stage"),
-        Column("group", "Arm or collection", Unit.CODE),
-        Column("episode_s", "Attempt, s", Unit.SECONDS, "First to last event.", low="episode_s_low", high="episode_s_high"),
-        hidden("episode_s_low", Unit.SECONDS),
-        hidden("episode_s_high", Unit.SECONDS),
-        Column(
-            "real_run_s",
-            "Real runs, s",
-            Unit.SECONDS,
-            "Code-running commands and checks that ran.",
-            low="real_run_s_low",
-            high="real_run_s_high",
-        ),
-        hidden("real_run_s_low", Unit.SECONDS),
-        hidden("real_run_s_high", Unit.SECONDS),
-        Column(
-            "final_s", "Final run, s", Unit.SECONDS, "The one run of final.py after the episode.", low="final_s_low", high="final_s_high"
-        ),
-        hidden("final_s_low", Unit.SECONDS),
-        hidden("final_s_high", Unit.SECONDS),
-        *_evidence(),
-    ),
-    "Real runs leave out installs, inspection and the final run. Times of a shared machine are upper bounds.",
 )
 
 # of a reproduced protocol; it is no table of the study, so the dashboard does not have it
@@ -656,15 +522,12 @@ SPECS: dict[str, TableSpec] = {
         LIBRARY_DISTANCES,
         EXPOSURE_RUNS,
         EXPOSURE,
-        ARMS,
-        CONTRASTS,
-        PRECISION_RECALL,
-        RECALL_BY_TYPE,
+        *evaluation_specs.SPECS,
+        *judge_specs.SPECS,
         TRUTH,
         PLANTED_MIX,
         REQUESTS,
         UNIT_COSTS,
         ATTEMPTS,
-        TIMES,
     )
 }

@@ -34,8 +34,11 @@ def parts(study: Study) -> Parts:
 
 
 def default_pairs(study: Study) -> list[tuple[str, str]]:
-    """The contrasts (first, second) that the arms of a study are for: libraries against the task criterion alone, against their nulls
-    and against the floor, the nulls against the task criterion alone, that against the floor, and the ceiling against all but the nulls."""
+    """The contrasts (first, second) of a study: those that it declares, else those that its arms are for: libraries against the task
+    criterion alone, against their nulls and against the floor, the nulls against the task criterion alone, that against the floor, and the
+    ceiling against all but the nulls."""
+    if study.evaluation.contrasts is not None:
+        return list(study.evaluation.contrasts)
     of = parts(study)
     pairs = [(first, second) for first in of.libraries for second in (*of.task_only, *of.nulls, *of.floor)]
     pairs += [(first, second) for first in of.nulls for second in of.task_only]

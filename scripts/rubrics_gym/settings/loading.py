@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -163,6 +164,11 @@ def check_study(study: Study, source: str) -> None:
         raise ConfigurationError(f"{source}: `evaluation.arms` is empty; name at least one of: {', '.join(study.arms)}.")
     for evaluated in study.evaluation.arms:
         _need(evaluated, study.arms, "evaluation.arms", "arm", source)
+    for compared in itertools.chain.from_iterable(study.evaluation.contrasts or ()):
+        _need(compared, study.evaluation.arms, "evaluation.contrasts", "arm", source)
+    looks = study.evaluation.inference.looks
+    if any(later <= earlier for earlier, later in itertools.pairwise(looks)):
+        raise ConfigurationError(f"{source}: `evaluation.inference.looks` must increase, at most to 1; it is {list(looks)}.")
     for name, distribution in study.distributions.items():
         for collection in distribution.collections:
             _need(collection, [*study.collections, HELDOUT], f"distributions.{name}.collections", "collection", source)

@@ -17,7 +17,9 @@ from rubrics_gym.settings.study import (
     Arm,
     CodeRuns,
     DistributionSettings,
+    Escalate,
     Imported,
+    Inference,
     JudgeSettings,
     JudgeSimulation,
     Library,
@@ -200,15 +202,25 @@ class DescribeLibrary(Settings):
 
 class ReplayJudge(Settings):
     seed: int
+    rejudged: float
     judge_name: str
     judge: JudgeSettings
     model: ModelSettings
     simulation: JudgeSimulation | None
 
 
+class JudgeFacts(Settings):
+    library: str | None
+    k: int
+
+
 class MeasureJudge(Settings):
     statistics: Statistics
-    judges: tuple[str, ...]  # in the order of the evaluation's arms
+    suppress_below: int
+    seed: int
+    order: tuple[str, ...]  # judges in the order of the evaluation's arms
+    judges: dict[str, JudgeFacts]
+    pairs: tuple[tuple[str, str], ...]  # contrasts between judges
     contaminated: tuple[str, ...]
     simulated: bool
     study: str
@@ -219,13 +231,31 @@ class AuditExposure(Settings):
     replayed: bool
 
 
+class FeedbackArm(Settings):
+    library: str | None
+    escalate: Escalate
+
+
+class MeasureFeedback(Settings):
+    confidence: float
+    arms: dict[str, FeedbackArm]  # arms with a judge
+    simulated: bool
+    study: str
+
+
 class BuildTables(Settings):
     study: str
     seed: int
     pairs: tuple[tuple[str, str], ...]  # contrasts: first arm, second arm
+    declared_order: bool  # whether the study names the contrasts, so that their order is one of testing
+    order: tuple[str, ...]  # arms in the order of the evaluation
+    arms: dict[str, Arm]
+    unreachable: tuple[str, ...]
+    subsets: dict[str, tuple[str, ...]]
     libraries: tuple[str, ...]
     distributions: tuple[str, ...]
     statistics: Statistics
+    inference: Inference
     simulated: bool
 
 
@@ -238,8 +268,12 @@ class BuildTruthTable(Settings):
 
 class AccountCosts(Settings):
     study: str
+    seed: int
+    split: str
     simulated: bool
     statistics: Statistics
+    pairs: tuple[tuple[str, str], ...]
+    ceiling: str | None  # the arm in which every command runs
     library_of: dict[str, str]  # arm -> the library of its judge
     asked_for: dict[str, tuple[str, ...]]  # library -> units that were asked to write and sort it; nobody writes a library made from others
 
@@ -486,6 +520,7 @@ def _audit_exposure(study: Study, w: Wildcards) -> AuditExposure:
 def _replay_judge(study: Study, w: Wildcards) -> ReplayJudge:
     return ReplayJudge(
         seed=study.seed,
+        rejudged=study.evaluation.rejudged,
         judge_name=w["judge"],
         judge=judges(study)[w["judge"]],
         model=study.models.judge,
@@ -494,24 +529,45 @@ def _replay_judge(study: Study, w: Wildcards) -> ReplayJudge:
 
 
 def _measure_judge(study: Study, w: Wildcards) -> MeasureJudge:
-    libraries = {judge.library for judge in judges(study).values() if judge.library is not None}
+    of = judges(study)
+    libraries = {judge.library for judge in of.values() if judge.library is not None}
     return MeasureJudge(
         statistics=study.statistics,
-        judges=tuple(judges(study)),
+        suppress_below=study.evaluation.suppress_below,
+        seed=study.seed,
+        order=tuple(of),
+        judges={name: JudgeFacts(library=judge.library, k=judge.k) for name, judge in of.items()},
+        pairs=tuple((first, second) for first, second in default_pairs(study) if first in of and second in of),
         contaminated=tuple(sorted(library for library in libraries if contaminated(study, library))),
         simulated=is_simulated(study),
         study=study.name,
     )
 
 
+def _measure_feedback(study: Study, w: Wildcards) -> MeasureFeedback:
+    return MeasureFeedback(
+        confidence=study.statistics.confidence,
+        arms={name: FeedbackArm(library=judge.library, escalate=study.arms[name].escalate) for name, judge in judges(study).items()},
+        simulated=is_simulated(study),
+        study=study.name,
+    )
+
+
 def _build_tables(study: Study, w: Wildcards) -> BuildTables:
+    evaluation = study.evaluation
     return BuildTables(
         study=study.name,
         seed=study.seed,
         pairs=tuple(default_pairs(study)),
+        declared_order=evaluation.contrasts is not None,
+        order=evaluation.arms,
+        arms={name: study.arms[name] for name in evaluation.arms},
+        unreachable=evaluation.unreachable,
+        subsets=dict(sorted(evaluation.subsets.items())),
         libraries=tuple(study.libraries),
         distributions=tuple(study.distributions),
         statistics=study.statistics,
+        inference=evaluation.inference,
         simulated=is_simulated(study),
     )
 
@@ -530,7 +586,11 @@ def _account_costs(study: Study, w: Wildcards) -> AccountCosts:
     return AccountCosts(
         study=study.name,
         simulated=is_simulated(study),
+        seed=study.seed,
+        split=study.evaluation.split,
         statistics=study.statistics,
+        pairs=tuple(default_pairs(study)),
+        ceiling=execute_arm(study),
         library_of={arm: judge.library for arm, judge in judges(study).items() if judge.library is not None},
         asked_for=asked_for,
     )
@@ -606,6 +666,7 @@ SLICES: dict[str, Callable[[Study, Wildcards], Settings]] = {
     "replay_judge": _replay_judge,
     "measure_judge": _measure_judge,
     "audit_exposure": _audit_exposure,
+    "measure_feedback": _measure_feedback,
     "account_costs": _account_costs,
     "build_truth_table": _build_truth_table,
     "build_tables": _build_tables,
