@@ -17,6 +17,7 @@ from rubrics_gym.settings.study import (
     Arm,
     CodeRuns,
     DistributionSettings,
+    FinalStart,
     Imported,
     JudgeSettings,
     JudgeSimulation,
@@ -79,6 +80,7 @@ class RunEpisode(Settings):
 class RunFinal(Settings):
     limits: Limits
     sandbox: SandboxPhase
+    start: FinalStart
 
 
 class Reader(Settings):
@@ -249,7 +251,7 @@ def _run_episode(study: Study, w: Wildcards) -> RunEpisode:
 
 
 def _run_final(study: Study, w: Wildcards) -> RunFinal:
-    return RunFinal(limits=study.evaluation.limits, sandbox=study.sandbox.final())
+    return RunFinal(limits=study.evaluation.limits, sandbox=study.sandbox.final(), start=study.evaluation.final_start)
 
 
 def _reader(role: str) -> Callable[[Study, Wildcards], Reader]:

@@ -521,6 +521,13 @@ class Arm(Settings):
     escalate: Escalate = Field(Escalate(), description="When a judged command runs for real all the same.")
 
 
+class FinalStart(StrEnum):
+    """What the final run begins with."""
+
+    CLEAN = "clean"
+    AS_LEFT = "as_left"
+
+
 class Evaluation(Settings):
     """The held-out comparison."""
 
@@ -529,6 +536,10 @@ class Evaluation(Settings):
     arms: tuple[Name, ...] = Field(description="Arms that are run, in the order of the tables.")
     repeats: Positive = Field(1, description="Episodes per task and arm.")
     limits: Limits = Field(Limits(), description="Limits of one episode.")
+    final_start: FinalStart = Field(
+        FinalStart.CLEAN,
+        description="What the final run begins with: clean (the public data, the agent's files and installs, without what it has to write); as_left (its files just as they are).",
+    )
 
 
 class Statistics(Settings):
