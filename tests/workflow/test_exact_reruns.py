@@ -58,7 +58,7 @@ EXPECTED: list[tuple[str, set[str]]] = [
     (r"simulation\.miner\..*", MINED),
     (r"simulation\.classifier\..*", {"categorize_failures", "build_truth_table"} | MIX | SORTED),
     (r"simulation\.reviewer\..*", {"attribute_causes"} | MIX | TRUTH | MATCHED),
-    (r"sandbox\.final_network", {"run_final", "grade_episode", "attribute_causes"} | TABLES | COSTS | MIX | TRUTH),
+    (r"sandbox\.final_network|evaluation\.final_start", {"run_final", "grade_episode", "attribute_causes"} | TABLES | COSTS | MIX | TRUTH),
     (r"sandbox\..*", ROLLOUTS | EXECUTED),
     (r"collections\.pool\.tasks\.limit", {"prepare_task"} | ROLLOUTS),
     (r"collections\.pool\.tasks\.prepared", set()),  # no packaged task asks for work by hand
@@ -113,6 +113,7 @@ BY_NAME: dict[str, Any] = {
     "sandbox.packages": ["numpy", "pandas"],
     "sandbox.network": "none",
     "sandbox.final_network": "index",
+    "evaluation.final_start": "as_left",
     "collections.pool.limits.tokens": 1_000_000,
     "evaluation.limits.tokens": 1_000_000,
     "arms.task_only.judge.library": "random",

@@ -35,8 +35,8 @@ def write_artifacts(path: Path, work: Path, outputs: Path | None = None) -> None
     write_archive(path, kept)
 
 
-def unpack_work(path: Path, work: Path, without: str) -> None:
-    """Unpack the agent's files and installs into a clean work folder, without the deliverable of the earlier run."""
+def unpack_work(path: Path, work: Path, without: str | None) -> None:
+    """Unpack the agent's files and installs into a clean work folder, without one file (None: all of them)."""
     unpack_archive(path, work)
     for name in [name for name, _ in regular_files(work)]:
         if name == without or PurePosixPath(name).parts[0] == HARNESS_FOLDER:

@@ -18,6 +18,7 @@ from rubrics_gym.settings.study import (
     CodeRuns,
     DistributionSettings,
     Escalate,
+    FinalStart,
     Imported,
     Inference,
     JudgeSettings,
@@ -107,6 +108,7 @@ class GradeAcceptance(Settings):
 class RunFinal(Settings):
     limits: Limits
     sandbox: SandboxPhase
+    start: FinalStart
 
 
 class Reader(Settings):
@@ -365,7 +367,7 @@ def _run_shadows(study: Study, w: Wildcards) -> RunShadows:
 
 
 def _run_final(study: Study, w: Wildcards) -> RunFinal:
-    return RunFinal(limits=study.evaluation.limits, sandbox=study.sandbox.final())
+    return RunFinal(limits=study.evaluation.limits, sandbox=study.sandbox.final(), start=study.evaluation.final_start)
 
 
 # benchmarks with tasks whose evaluation runs what the agent wrote

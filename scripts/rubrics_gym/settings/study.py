@@ -597,6 +597,13 @@ class Inference(Settings):
     )
 
 
+class FinalStart(StrEnum):
+    """What the final run begins with."""
+
+    CLEAN = "clean"
+    AS_LEFT = "as_left"
+
+
 class Evaluation(Settings):
     """The held-out comparison."""
 
@@ -623,6 +630,10 @@ class Evaluation(Settings):
         0.1, description="Share of the replayed commands that are judged a second time, for the judge's own noise."
     )
     limits: Limits = Field(Limits(), description="Limits of one episode.")
+    final_start: FinalStart = Field(
+        FinalStart.CLEAN,
+        description="What the final run begins with: clean (the public data, the agent's files and installs, without what it has to write); as_left (its files just as they are).",
+    )
     shadows: Shadows | None = Field(
         None,
         description="Shadow runs; null: none, and no snapshots are taken. The first block plans the judged episodes anew, other chances do not.",

@@ -9,9 +9,11 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 _PR_SET_CHILD_SUBREAPER = 36
+_SHARED_MEMORY = Path("/dev/shm")
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:
@@ -60,12 +62,33 @@ def end_orphans(before: set[int], patience_s: float) -> int | None:
     return None
 
 
+def descendants(pid: int) -> Iterator[int]:
+    """A process and everything below it."""
+    pending = [pid]
+    while pending:
+        yield (current := pending.pop())
+        pending += _children(current)
+
+
 def _children(pid: int) -> list[int]:
     found: list[int] = []
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError):
             found += map(int, task.read_text().split())
     return found
+
+
+def shared_memory() -> set[Path]:
+    """Segments of shared memory, which lie in a file system of the whole container."""
+    return set(_SHARED_MEMORY.glob("*"))
+
+
+def remove_shared_memory(before: set[Path], uid: int) -> None:
+    """Remove the segments that are new since `before` and belong to a user: they would go on taking memory with nobody to use it."""
+    for path in shared_memory() - before:
+        with contextlib.suppress(OSError):
+            if path.lstat().st_uid == uid:
+                path.unlink()
 
 
 def read_status(descriptor: int) -> dict[str, int]:

@@ -22,14 +22,24 @@ from rubrics_gym.harness.sandbox import bubblewrap, pod, unsafe
 from rubrics_gym.harness.sandbox.cgroup import ControlGroup, make_control_group
 from rubrics_gym.harness.sandbox.ends import Stop, is_out_of_memory, shell_code
 from rubrics_gym.harness.sandbox.probe import check, require
-from rubrics_gym.harness.sandbox.processes import adopt_orphans, end_orphans, is_gone, kill_group, own_children, read_status
+from rubrics_gym.harness.sandbox.processes import (
+    adopt_orphans,
+    descendants,
+    end_orphans,
+    is_gone,
+    kill_group,
+    own_children,
+    read_status,
+    remove_shared_memory,
+    shared_memory,
+)
 from rubrics_gym.harness.sandbox.results import CommandResult, DiskReserve, SandboxDied, SandboxRefused
 from rubrics_gym.harness.sandbox.seccomp import UnknownMachine
 from rubrics_gym.harness.sandbox.surroundings import Boundary, Places
 from rubrics_gym.harness.sandbox.usage import Quota, disk_is_short
 from rubrics_gym.settings.study import Limits, Network, SandboxKind, SandboxPhase
 
-_TICK_S = 0.25
+_TICK_S = 0.1
 _PATIENCE = 10  # times its limit that a command may take on a busy machine
 _END_S = 5.0  # until everything that a command started must be gone
 _HEARTBEAT_S = 20.0
@@ -117,7 +127,9 @@ class Sandbox:
         """Raise SandboxDied unless the sandbox still runs the simplest command: else its end would pass for the command's own."""
         beat = self._run("exit 42", _HEARTBEAT_S, None)
         if beat.exit_code != 42:
-            raise SandboxDied(f"{self.work}: the sandbox answers no more: {beat.output.text[-300:] or 'no output'}")
+            raise SandboxDied(
+                f"{self.work}: the sandbox answers no more (exit code {beat.exit_code}): {beat.output.text[-300:] or 'no output'}"
+            )
 
     # ------------------------------------------------------------ one command
 
@@ -159,7 +171,7 @@ class Sandbox:
         """A started command, the pipe on which its boundary reports, and the children that this process had before."""
         boundary = self._boundary
         assert boundary is not None
-        others = own_children()
+        others, segments = own_children(), shared_memory()
         read_status_end, write_status = os.pipe()
         opened = {"{status}": write_status} | ({"{seccomp}": _memory_file(boundary.filter)} if boundary.filter else {})
         words = [str(opened[word]) if word in opened else word for word in boundary.prefix]
@@ -181,6 +193,8 @@ class Sandbox:
             kill_group(process)
             self._end_everything(process, others)
             process.wait()
+            if not boundary.reports:
+                remove_shared_memory(segments, boundary.uid)
             os.close(read_status_end)
             if process.stdout:
                 process.stdout.close()
@@ -206,7 +220,7 @@ class Sandbox:
                 if now >= next_look:
                     clock.look()
                     next_look = now + min(_TICK_S, max(0.01, timeout_s - clock.counted_s))
-                    if stop is None and (stop := self._must_stop(clock, quota, timeout_s)):
+                    if stop is None and (stop := self._must_stop(process.pid, clock, quota, timeout_s)):
                         stopped_at = now
                     if stop:
                         kill_group(process)
@@ -220,12 +234,12 @@ class Sandbox:
                         return stop
                     collector.add(data)
 
-    def _must_stop(self, clock: CountedTime, quota: Quota, timeout_s: float) -> Stop | None:
+    def _must_stop(self, pid: int, clock: CountedTime, quota: Quota, timeout_s: float) -> Stop | None:
         if clock.counted_s >= timeout_s or clock.wall_s >= _PATIENCE * timeout_s:
             return Stop.TIME
         if disk_is_short(self.work):
             return Stop.DISK
-        return Stop.QUOTA if quota.exceeded() else None
+        return Stop.QUOTA if quota.exceeded(descendants(pid)) else None
 
     def _end(self, process: subprocess.Popen[bytes], status: int, others: set[int]) -> tuple[int | None, int | None]:
         """The command's exit code (None: the boundary did not report one), and a process that is still there (None: none)."""
