@@ -1,6 +1,6 @@
 # The two commands of the README are `make dashboard` and `make test`; both make the environment first.
 
-.PHONY: dashboard test check evidence environment grading docs seal fresh accept thresholds freeze plan pilot source task_table
+.PHONY: dashboard test check evidence environment grading docs seal fresh accept thresholds freeze plan pilot source task_table api_changes
 
 BIN := .venv/bin
 
@@ -34,6 +34,10 @@ grading: environment
 # Writes config/schema.json and config/README.md from the models of the configuration.
 docs: environment
 	PYTHONPATH=scripts $(BIN)/python -m rubrics_gym.settings.documentation
+
+# Compares the releases that resources/api_releases.txt lists (fetched from the package index: some gigabytes) and writes resources/api_changes.tsv.
+api_changes: environment
+	PYTHONPATH=scripts $(BIN)/python -m rubrics_gym.failures.api_history
 
 # Runs the reference solutions and writes the medal thresholds of the packaged competitions.
 thresholds: environment

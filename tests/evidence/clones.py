@@ -11,7 +11,7 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[2]
 SCIENTIFIC = (
     "arms", "contrasts", "failure_mix", "libraries", "supply", "library_distances", "exposure", "exposure_runs", "precision_recall", "recall_by_type",
-    "truth", "pool",
+    "truth", "planted_mix", "pool", "failure_rates", "mix_distances", "agreement", "confusion", "corrected_mix",
 )  # fmt: skip
 
 

@@ -31,8 +31,9 @@ MEASURED = {"measure_judge"} | FIGURES
 AUDIT = {"audit_exposure"} | FIGURES
 REPLAY = {"replay_judge"} | MEASURED | AUDIT | COSTS | PAGES
 TRUTH = {"build_truth_table"} | FIGURES
-MIX = {"failure_distribution"} | TABLES | AUDIT
-FAILURES = {"detect_failures", "categorize_failures", "attribute_causes"} | MIX | TRUTH | COSTS
+MIX = {"failure_distribution", "compare_mixes"} | TABLES | AUDIT
+READ = {"compare_readers"} | FIGURES
+FAILURES = {"detect_failures", "categorize_failures", "attribute_causes", "recategorize_failures"} | MIX | READ | TRUTH | COSTS
 EXECUTED = EPISODE | FAILURES | REPLAY  # the execute arm's episodes are the held-out failures and the judge's truth
 JUDGED = EPISODE | REPLAY
 MATCHED = {"match_library", "verify_match", "scramble_library", "sample_library", "embed_library"} | JUDGED
@@ -42,30 +43,35 @@ MINED = {"mine_candidates"} | MERGED
 ROLLOUTS = {"collect_rollout", "grade_rollout"} | FAILURES | MINED | PAGES
 
 # rules that follow from the others in every line of the table where they occur: which of them read a leaf themselves makes no difference
-LATE = TABLES | MEASURED | FEEDBACK | TRUTH | COSTS | {"failure_distribution"}
+LATE = TABLES | MEASURED | FEEDBACK | TRUTH | COSTS | READ | {"failure_distribution", "compare_mixes"}
 
 # pattern of a leaf -> rules that its change plans. The first pattern that matches counts.
 EXPECTED: list[tuple[str, set[str]]] = [
-    (r"name", TABLES | MEASURED | FEEDBACK | TRUTH | COSTS),
+    (r"name", TABLES | MEASURED | FEEDBACK | TRUTH | COSTS | READ | {"compare_mixes"}),
     (r"seed", ROLLOUTS | EXECUTED),
     (r"models\.agent\.(model|max_tokens|effort)", ROLLOUTS | EXECUTED),
     (r"models\.judge\.(model|max_tokens|effort)", JUDGED),
-    (r"models\.miner\.(model|max_tokens|effort)", MINED),
-    (r"models\.classifier\.(model|max_tokens|effort)", {"categorize_failures", "build_truth_table"} | MIX | SORTED),
-    (r"models\.reviewer\.(model|max_tokens|effort)", {"attribute_causes"} | MIX | TRUTH | MATCHED),
+    (r"models\.miner\.(model|max_tokens|effort)", MINED | READ),
+    (r"models\.second_classifier\.(model|max_tokens|effort)", {"recategorize_failures"} | READ | COSTS),
+    (r"models\.classifier\.(model|max_tokens|effort)", {"categorize_failures", "build_truth_table"} | MIX | READ | SORTED),
+    (r"models\.reviewer\.(model|max_tokens|effort)", {"attribute_causes"} | MIX | READ | TRUTH | MATCHED),
     (r"simulation\.agent\..*", ROLLOUTS | EXECUTED),
     (r"simulation\.judge\..*", JUDGED),
     (r"simulation\.miner\..*", MINED),
-    (r"simulation\.classifier\..*", {"categorize_failures", "build_truth_table"} | MIX | SORTED),
-    (r"simulation\.reviewer\..*", {"attribute_causes"} | MIX | TRUTH | MATCHED),
-    (r"sandbox\.final_network|evaluation\.final_start", {"run_final", "grade_episode", "attribute_causes"} | TABLES | COSTS | MIX | TRUTH),
+    (r"simulation\.classifier\..*", {"categorize_failures", "build_truth_table"} | MIX | READ | SORTED),
+    (r"simulation\.second_classifier\..*", {"recategorize_failures"} | READ | COSTS),
+    (r"simulation\.reviewer\..*", {"attribute_causes"} | MIX | READ | TRUTH | MATCHED),
+    (
+        r"sandbox\.final_network|evaluation\.final_start",
+        {"run_final", "grade_episode", "attribute_causes"} | TABLES | COSTS | MIX | READ | TRUTH,
+    ),
     (r"sandbox\..*", ROLLOUTS | EXECUTED),
     (r"collections\.pool\.tasks\.limit", {"prepare_task"} | ROLLOUTS),
     (r"collections\.pool\.tasks\.prepared", set()),  # no packaged task asks for work by hand
     (r"collections\.pool\.attempts", ROLLOUTS),
     (r"collections\.pool\.limits\..*", ROLLOUTS),
-    (r"distributions\.pool_complete\.target", MIX | MATCHED),
-    (r"distributions\.heldout_complete\.target", MIX),
+    (r"distributions\.pool_complete\.(target|min_confidence)", MIX | MATCHED),
+    (r"distributions\.heldout_complete\.(target|min_confidence)", MIX),
     (r"libraries\.mined\.(miner|per_request|trace_chars|weights)", MINED),
     (r"libraries\.mined\.merge\..*", MERGED),
     (r"libraries\.matched\.target", MATCHED),
@@ -79,7 +85,8 @@ EXPECTED: list[tuple[str, set[str]]] = [
     (r"evaluation\.split", {"prepare_task"} | EXECUTED),
     (r"evaluation\.repeats", EXECUTED),
     (r"evaluation\.limits\..*", EXECUTED),
-    (r"statistics\..*", TABLES | MEASURED | FEEDBACK | TRUTH | COSTS),
+    (r"statistics\..*", TABLES | MEASURED | FEEDBACK | TRUTH | COSTS | READ | {"compare_mixes"}),
+    (r"labelling\.per_question", set()),  # nobody has labelled: no sheet is part of the study,
     (r"(budget|requests)\..*", set()),  # how is asked, and what it may cost, is no reason to ask again
     (r"holdouts", {"list_pool"} | PAGE),  # of this pool, the variants differ in its last tasks only
     (r"accepted_terms", set()),
@@ -96,7 +103,7 @@ EXPECTED: list[tuple[str, set[str]]] = [
 ELSEWHERE = re.compile(
     r"extends|pathvars.*|models\.\w+\.provider|sandbox\.kind|collections\.pool\.sealed|collections\.pool\.tasks\.(benchmark|role)"
     r"|distributions\.\w+\.collections|libraries\.\w+\.(recipe|collections)|libraries\.matched\.source|arms\.\w+\.code_runs"
-    r"|evaluation\.(arms|benchmark|shadows)|simulation\.agent\.mix|arms\.\w+\.(checks|judge)$"
+    r"|evaluation\.(arms|benchmark|shadows)|simulation\.agent\.mix|taxonomy|labelling\.sheets|arms\.\w+\.(checks|judge)$"
 )
 # leaves whose new value planning depends on names, given by hand
 BY_NAME: dict[str, Any] = {
@@ -297,7 +304,7 @@ def test_a_comment_or_docstring_in_any_module_plans_nothing(finished: Workflow, 
     ("module", "rules"),
     [
         ("grading/dacode/tables.py", set()),  # a grading job reaches no grader but its own
-        ("grading/packaged.py", {"grade_rollout", "grade_episode", "attribute_causes"} | MIX | TRUTH | MINED | PAGES),
+        ("grading/packaged.py", {"grade_rollout", "grade_episode", "attribute_causes"} | MIX | READ | TRUTH | MINED | PAGES),
         ("libraries/merging.py", MERGED),
         ("libraries/vectors.py", MERGED | JUDGED),
         ("libraries/exposure.py", AUDIT),
@@ -339,8 +346,8 @@ def loading_split(name: str) -> tuple[str, ...]:
         ("feedback.yaml", ROLLOUTS | EXECUTED),
         ("judge.yaml", JUDGED),
         ("miners/weighted.yaml", MINED),
-        ("classifier.yaml", {"categorize_failures", "build_truth_table"} | MIX | SORTED),
-        ("reviewer.yaml", {"attribute_causes"} | MIX | TRUTH | MATCHED),
+        ("classifier.yaml", {"categorize_failures", "recategorize_failures", "build_truth_table"} | MIX | READ | SORTED),
+        ("reviewer.yaml", {"attribute_causes"} | MIX | READ | TRUTH | MATCHED),
     ],
 )
 def test_a_changed_prompt_plans_the_role_that_reads_it(
