@@ -32,8 +32,9 @@ BOARDS = sorted(CORPUS.glob("mle-bench/mlebench/competitions/*/leaderboard.csv")
         (249, (10, 49, 99)),
         (250, (10, 50, 100)),
         (999, (11, 50, 100)),
-    ]
-    + [(1000, (12, 50, 100)), (4539, (19, 226, 453))],
+        (1000, (12, 50, 100)),
+        (4539, (19, 226, 453)),
+    ],
 )
 def test_positions(teams, positions):
     assert medal_positions(teams) == positions
