@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -16,7 +16,7 @@ from rubrics_gym.statistics.intervals import proportion
 from rubrics_gym.statistics.mixes import counts_of, distance_interval
 
 # Name of a predicate in the table -> kind of command, and what counts.
-PREDICATES = (
+PREDICATES: tuple[tuple[str, str, Callable[[ObservedCommand], bool]], ...] = (
     ("failed_command", "code_run", lambda command: command.failed),
     ("failed_command, masked ones too", "code_run", lambda command: command.failed or command.masked),
     ("error_step", "code_run", lambda command: command.error_step),

@@ -217,7 +217,7 @@ def planted_mix_rows(found: Iterable[Finding], study: str, simulated: bool, stat
     bins = sorted(totals | sum(recovered.values(), Counter()), key=lambda name: (-totals[name], name))
     arrays = [counts_of([mix[task] for task in tasks], bins) for mix in (planted, recovered)]
     shares = [share_intervals(counts, statistics.confidence, statistics.draws, seed) for counts in arrays]
-    distance, floor = distance_to_truth(*arrays, statistics.confidence, statistics.draws, seed)
+    distance, floor = distance_to_truth(arrays[0], arrays[1], statistics.confidence, statistics.draws, seed)
     return [
         {
             "bin": name,
