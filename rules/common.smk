@@ -28,7 +28,7 @@ from rubrics_gym.studies import protocols
 from rubrics_gym.tasks import loaders
 from rubrics_gym.tasks.catalog import CatalogError, benchmark_names, load_benchmark, task_fingerprint
 from rubrics_gym.tasks.holdouts import NoTasks, list_tasks
-from rubrics_gym.tasks.roles import RoleConflict, check_collection, check_evaluation
+from rubrics_gym.tasks.roles import RoleConflict, check_collected, check_evaluation, check_mined
 from rubrics_gym.tasks.sources import SourceProblem, check_complete, receipt_of
 from rubrics_gym.tasks.terms import TermsNotAccepted, check_accepted
 
@@ -118,19 +118,18 @@ def held_out_names():
     return list_tasks(STUDY.evaluation.benchmark, Role.HELD_OUT)
 
 
-def check_roles_of_collections():
-    """No held-out task is collected, and only tasks for training are mined."""
-    mined = {name for library in STUDY.libraries.values() if isinstance(library, Mined) for name in library.collections}
+def refuse_held_out_collections():
+    """No held-out task is collected."""
     try:
         for name, collection in STUDY.collected.items():
-            check_collection(name, collection.tasks.role, name in mined)
+            check_collected(name, collection.tasks.role)
     except RoleConflict as error:
         raise WorkflowError(f"{CONFIG_SOURCE}: {error}") from None
 
 
-check_roles_of_collections()
-POOL_TASKS = {name: selected(collection.tasks, f"collections.{name}.tasks") for name, collection in STUDY.collected.items()}
+refuse_held_out_collections()
 HELD_OUT_TASKS = held_out_tasks()
+POOL_TASKS = {name: selected(collection.tasks, f"collections.{name}.tasks") for name, collection in STUDY.collected.items()}
 EXECUTE_ARM = loading.execute_arm(STUDY)
 JUDGES = slices.judges(STUDY)
 LIBRARY_JUDGES = slices.library_judges(STUDY)
@@ -138,10 +137,13 @@ HELDOUT_MIX = loading.heldout_mix(STUDY)
 SIMULATED_AGENT = STUDY.models.agent.provider is ProviderName.SIMULATED
 
 
-def refuse_tasks_in_two_roles():
-    """No task is collected and evaluated, under any name."""
+def refuse_wrong_roles():
+    """Only tasks for training are mined, and no task is collected and evaluated, under any name."""
+    mined = {name for library in STUDY.libraries.values() if isinstance(library, Mined) for name in library.collections}
     collected = {name: (collection.tasks.benchmark, POOL_TASKS[name]) for name, collection in STUDY.collected.items()}
     try:
+        for name in sorted(mined & collected.keys()):
+            check_mined(name, STUDY.collected[name].tasks.role)
         check_evaluation(STUDY.evaluation.benchmark, HELD_OUT_TASKS, collected)
     except RoleConflict as error:
         raise WorkflowError(f"{CONFIG_SOURCE}: {error}") from None
@@ -160,7 +162,7 @@ def refuse_missing_sources():
             raise WorkflowError(f"{CONFIG_SOURCE}: `{where}`: {error}") from None
 
 
-refuse_tasks_in_two_roles()
+refuse_wrong_roles()
 refuse_missing_sources()
 
 
