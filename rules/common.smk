@@ -29,7 +29,7 @@ from rubrics_gym.studies import protocols
 from rubrics_gym.tasks import loaders
 from rubrics_gym.tasks.catalog import CatalogError, benchmark_names, load_benchmark, task_fingerprint
 from rubrics_gym.tasks.holdouts import NoTasks, list_tasks
-from rubrics_gym.tasks.roles import RoleConflict, check_collection, check_evaluation
+from rubrics_gym.tasks.roles import RoleConflict, check_collected, check_evaluation, check_mined
 from rubrics_gym.tasks.sources import SourceProblem, check_complete, receipt_of
 from rubrics_gym.tasks.terms import TermsNotAccepted, check_accepted
 
@@ -119,18 +119,17 @@ def held_out_names():
     return [entry.id for entry in load_benchmark(STUDY.evaluation.benchmark).entries if entry.role is Role.HELD_OUT]
 
 
-def check_roles_of_collections():
-    """No held-out task is collected, and only tasks for training are mined."""
-    mined = {name for library in STUDY.libraries.values() if isinstance(library, Mined) for name in library.collections}
+def refuse_held_out_collections():
+    """No held-out task is collected."""
     try:
         for name, collection in STUDY.collected.items():
-            check_collection(name, collection.tasks.role, name in mined)
+            check_collected(name, collection.tasks.role)
     except RoleConflict as error:
         raise WorkflowError(f"{CONFIG_SOURCE}: {error}") from None
 
 
+refuse_held_out_collections()
 HELD_OUT_TASKS = held_out_tasks()
-check_roles_of_collections()
 POOL_TASKS = {name: selected(collection.tasks, f"collections.{name}.tasks") for name, collection in STUDY.collected.items()}
 EXECUTE_ARM = loading.execute_arm(STUDY)
 JUDGES = slices.judges(STUDY)
@@ -141,10 +140,13 @@ SIMULATED_AGENT = STUDY.models.agent.provider is ProviderName.SIMULATED
 READERS = bool(STUDY.models.second_classifier or STUDY.labelling.sheets)  # whether any two read the same failures
 
 
-def refuse_tasks_in_two_roles():
-    """No task is collected and evaluated, under any name."""
+def refuse_wrong_roles():
+    """Only tasks for training are mined, and no task is collected and evaluated, under any name."""
+    mined = {name for library in STUDY.libraries.values() if isinstance(library, Mined) for name in library.collections}
     collected = {name: (collection.tasks.benchmark, POOL_TASKS[name]) for name, collection in STUDY.collected.items()}
     try:
+        for name in sorted(mined & collected.keys()):
+            check_mined(name, STUDY.collected[name].tasks.role)
         check_evaluation(STUDY.evaluation.benchmark, HELD_OUT_TASKS, collected)
     except RoleConflict as error:
         raise WorkflowError(f"{CONFIG_SOURCE}: {error}") from None
@@ -163,7 +165,7 @@ def refuse_missing_sources():
             raise WorkflowError(f"{CONFIG_SOURCE}: `{where}`: {error}") from None
 
 
-refuse_tasks_in_two_roles()
+refuse_wrong_roles()
 refuse_missing_sources()
 
 

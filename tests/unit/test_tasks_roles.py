@@ -15,7 +15,7 @@ from rubrics_gym.report.specs import POOL
 from rubrics_gym.report.writing import table_csv
 from rubrics_gym.tasks.catalog import benchmark_names, load_benchmark
 from rubrics_gym.tasks.pool import PoolRow, pool_rows
-from rubrics_gym.tasks.roles import RoleConflict, check_collection, check_evaluation, registry, same_task
+from rubrics_gym.tasks.roles import RoleConflict, check_collected, check_evaluation, check_mined, registry, same_task
 from rubrics_gym.tasks.terms import TermsNotAccepted, check_accepted
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
@@ -30,19 +30,14 @@ def test_the_registry_gives_every_task_of_every_benchmark_one_role() -> None:
     assert by_benchmark["paperbench"] == {Role.HELD_OUT: 20, Role.DEVELOPMENT: 3}
 
 
-@pytest.mark.parametrize(
-    ("role", "mined", "says"),
-    [
-        (Role.HELD_OUT, False, "never mined"),
-        (Role.VALIDATION, True, "only tasks with the role train"),
-        (Role.DEVELOPMENT, True, "only tasks"),
-    ],
-)
-def test_only_training_tasks_are_mined(role: Role, mined: bool, says: str) -> None:
-    check_collection("probe", Role.TRAIN, True)
-    check_collection("probe", Role.VALIDATION, False)
-    with pytest.raises(RoleConflict, match=says):
-        check_collection("probe", role, mined)
+def test_only_training_tasks_are_mined_and_no_held_out_task_is_collected() -> None:
+    check_mined("probe", Role.TRAIN)
+    for role in (Role.DEVELOPMENT, Role.VALIDATION):
+        check_collected("probe", role)
+        with pytest.raises(RoleConflict, match="only tasks with the role train"):
+            check_mined("probe", role)
+    with pytest.raises(RoleConflict, match="never mined"):
+        check_collected("probe", Role.HELD_OUT)
 
 
 def test_a_task_is_known_under_its_other_names() -> None:
