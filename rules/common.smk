@@ -229,7 +229,7 @@ def pilot_folders():
 def unit_of_folder(folder):
     """The unit of paid work whose outputs lie in a folder: a split is a choice of tasks, so it is no part of the name."""
     stage, *rest = Path(folder).relative_to(RESULTS).parts
-    return "/".join([stage, *(rest[1:] if stage == "episodes" else rest)])
+    return Path(stage, *(rest[1:] if stage == "episodes" else rest)).as_posix()
 
 
 def attempts_of(collection):

@@ -13,7 +13,6 @@ rule verify_protocol:
         "<benchmarks>/verify_protocol.tsv"
     params:
         settings=settings("verify_protocol"),
-        results=RESULTS,
         code=code("verify_protocol"),
     message:
         "Comparing the results with the frozen ones"
