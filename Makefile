@@ -1,6 +1,6 @@
 # The two commands of the README are `make dashboard` and `make test`; both make the environment first.
 
-.PHONY: dashboard test check evidence environment grading docs seal fresh accept thresholds freeze plan source task_table
+.PHONY: dashboard test check evidence environment grading docs seal fresh accept thresholds freeze plan pilot compare design source task_table api_changes
 
 BIN := .venv/bin
 
@@ -35,6 +35,10 @@ grading: environment
 docs: environment
 	PYTHONPATH=scripts $(BIN)/python -m rubrics_gym.settings.documentation
 
+# Compares the releases that resources/api_releases.txt lists (fetched from the package index: some gigabytes) and writes resources/api_changes.tsv.
+api_changes: environment
+	PYTHONPATH=scripts $(BIN)/python -m rubrics_gym.failures.api_history
+
 # Runs the reference solutions and writes the medal thresholds of the packaged competitions.
 thresholds: environment
 	PYTHONPATH=scripts $(BIN)/python -m rubrics_gym.grading.references
@@ -65,4 +69,17 @@ freeze: environment
 
 # What would rerun now and what it would cost: make plan [STUDY=config/studies/mine.yaml] [CONFIG='evaluation={split: all}']
 plan: environment
+	@PYTHONPATH=scripts $(BIN)/python scripts/plan_costs.py "$(STUDY)" "$(CONFIG)"
+
+# In what two finished studies differ, as a page: make compare FIRST=results SECOND=results/other
+compare: environment
+	@PYTHONPATH=scripts $(BIN)/python scripts/compare_studies.py $(FIRST) $(SECOND) $(or $(PAGE),comparison.html)
+
+# What a comparison of two arms could show, before it is paid for: make design TASKS=22 RUN_SD=1.35
+design: environment
+	@PYTHONPATH=scripts $(BIN)/python scripts/plan_design.py $(TASKS) $(RUN_SD) $(REPEATS)
+
+# One task per collection and arm, then what the rest would cost, from what the pilot took: make pilot [STUDY=config/studies/mine.yaml]
+pilot: environment
+	$(BIN)/snakemake pilot --configfile $(or $(STUDY),config/config.yaml)
 	@PYTHONPATH=scripts $(BIN)/python scripts/plan_costs.py "$(STUDY)" "$(CONFIG)"

@@ -39,6 +39,11 @@ rule all:
         verification(),
 
 
+rule pilot:
+    input:
+        files("grade.json", pilot_folders()),
+
+
 onstart:
     start_run()
 

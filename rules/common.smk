@@ -20,20 +20,24 @@ from rubrics_gym.records.tasks import Role
 from rubrics_gym.settings import code as code_settings
 from rubrics_gym.settings.asking import asking_of, read_asking
 from rubrics_gym.settings import loading, lock, slices, units
-from rubrics_gym.settings.places import store_folder
+from rubrics_gym.settings.places import store_folder, use_store, wheel_folder
 from rubrics_gym.settings.study import Imported, Matched, Mined, Mode, ProviderName, Quota, RandomSample, Reproduction, Scrambled
+from rubrics_gym.store.attempts import AttemptStore
 from rubrics_gym.store.sealing import check_seal
 from rubrics_gym.store.serving import has_work
 from rubrics_gym.studies import protocols
 from rubrics_gym.tasks import loaders
 from rubrics_gym.tasks.catalog import CatalogError, benchmark_names, load_benchmark, task_fingerprint
 from rubrics_gym.tasks.holdouts import NoTasks, list_tasks
-from rubrics_gym.tasks.roles import RoleConflict, check_collection, check_evaluation
+from rubrics_gym.tasks.roles import RoleConflict, check_collected, check_evaluation, check_mined
 from rubrics_gym.tasks.sources import SourceProblem, check_complete, receipt_of
 from rubrics_gym.tasks.terms import TermsNotAccepted, check_accepted
 
 CONFIG_SOURCE = " + ".join(str(path) for path in workflow.configfiles) or "the configuration"
 RESULTS = workflow.pathvars.apply("<results>")
+
+
+PLANNING = "RUBRICS_PLANNING" in os.environ  # `make plan` looks at a study whose sources may still have to be fetched; it runs nothing
 
 
 def checked_study():
@@ -45,7 +49,7 @@ def checked_study():
 
 
 STUDY = checked_study()
-ASKING = asking_of(STUDY)  # resource of every rule that asks a model: mode, servers, time limits, budget
+ASKING = asking_of(STUDY)  # resource of all that ask a model: mode, servers, time limits, budget
 
 
 def frozen_protocol():
@@ -64,7 +68,7 @@ def frozen_protocol():
         raise WorkflowError(
             f"{CONFIG_SOURCE}: `protocol.by: reexecute` needs a results folder of its own: --config 'pathvars={{results: {RESULTS}_reexecuted}}'"
         )
-    os.environ["RUBRICS_STORE"] = f"store/protocols/{STUDY.protocol.name}/{STUDY.protocol.by.value}"
+    use_store(f"store/protocols/{STUDY.protocol.name}/{STUDY.protocol.by.value}")
     return folder
 
 
@@ -112,33 +116,37 @@ def held_out_tasks():
 
 def held_out_names():
     """Ids of all held-out tasks of the evaluation's benchmark, in whatever split."""
-    return list_tasks(STUDY.evaluation.benchmark, Role.HELD_OUT)
+    return [entry.id for entry in load_benchmark(STUDY.evaluation.benchmark).entries if entry.role is Role.HELD_OUT]
 
 
-def check_roles_of_collections():
-    """No held-out task is collected, and only tasks for training are mined."""
-    mined = {name for library in STUDY.libraries.values() if isinstance(library, Mined) for name in library.collections}
+def refuse_held_out_collections():
+    """No held-out task is collected."""
     try:
         for name, collection in STUDY.collected.items():
-            check_collection(name, collection.tasks.role, name in mined)
+            check_collected(name, collection.tasks.role)
     except RoleConflict as error:
         raise WorkflowError(f"{CONFIG_SOURCE}: {error}") from None
 
 
-check_roles_of_collections()
-POOL_TASKS = {name: selected(collection.tasks, f"collections.{name}.tasks") for name, collection in STUDY.collected.items()}
+refuse_held_out_collections()
 HELD_OUT_TASKS = held_out_tasks()
+POOL_TASKS = {name: selected(collection.tasks, f"collections.{name}.tasks") for name, collection in STUDY.collected.items()}
 EXECUTE_ARM = loading.execute_arm(STUDY)
 JUDGES = slices.judges(STUDY)
 LIBRARY_JUDGES = slices.library_judges(STUDY)
 HELDOUT_MIX = loading.heldout_mix(STUDY)
+SHADOWED = [arm for arm in STUDY.evaluation.arms if slices.takes_snapshots(STUDY, arm)]
 SIMULATED_AGENT = STUDY.models.agent.provider is ProviderName.SIMULATED
+READERS = bool(STUDY.models.second_classifier or STUDY.labelling.sheets)  # whether any two read the same failures
 
 
-def refuse_tasks_in_two_roles():
-    """No task is collected and evaluated, under any name."""
+def refuse_wrong_roles():
+    """Only tasks for training are mined, and no task is collected and evaluated, under any name."""
+    mined = {name for library in STUDY.libraries.values() if isinstance(library, Mined) for name in library.collections}
     collected = {name: (collection.tasks.benchmark, POOL_TASKS[name]) for name, collection in STUDY.collected.items()}
     try:
+        for name in sorted(mined & collected.keys()):
+            check_mined(name, STUDY.collected[name].tasks.role)
         check_evaluation(STUDY.evaluation.benchmark, HELD_OUT_TASKS, collected)
     except RoleConflict as error:
         raise WorkflowError(f"{CONFIG_SOURCE}: {error}") from None
@@ -146,6 +154,8 @@ def refuse_tasks_in_two_roles():
 
 def refuse_missing_sources():
     """Tasks whose files are not there, or whose owner asks for something that was not accepted, are refused before anything starts."""
+    if PLANNING:
+        return
     used = [(f"collections.{name}.tasks", collection.tasks.benchmark, POOL_TASKS[name]) for name, collection in STUDY.collected.items()]
     for where, benchmark, tasks in [*used, ("evaluation", STUDY.evaluation.benchmark, HELD_OUT_TASKS)]:
         try:
@@ -155,13 +165,15 @@ def refuse_missing_sources():
             raise WorkflowError(f"{CONFIG_SOURCE}: `{where}`: {error}") from None
 
 
-refuse_tasks_in_two_roles()
+refuse_wrong_roles()
 refuse_missing_sources()
 
 
 def source_receipt(benchmark):
     """The receipt of the cached source that a task is made from; nothing for tables that ship inside packages."""
     source = load_benchmark(benchmark).source
+    if PLANNING:
+        return []
     return [str(receipt_of(benchmark))] if source.repository or source.client else []
 
 
@@ -207,6 +219,19 @@ def episodes(arm):
     ]
 
 
+def pilot_folders():
+    """Folders of the pilot: the first attempt at the first task of every collection, and of every arm on the first competition. An arm that holds
+    a library has none: its library is made from all rollouts."""
+    arms = [arm for arm in STUDY.evaluation.arms if arm not in LIBRARY_JUDGES]
+    return [rollouts(name)[0] for name in STUDY.collected] + [episodes(arm)[0] for arm in arms]
+
+
+def unit_of_folder(folder):
+    """The unit of paid work whose outputs lie in a folder: a split is a choice of tasks, so it is no part of the name."""
+    stage, *rest = Path(folder).relative_to(RESULTS).parts
+    return Path(stage, *(rest[1:] if stage == "episodes" else rest)).as_posix()
+
+
 def attempts_of(collection):
     """Folders of the attempts that a collection of failures stands for; `heldout` is the evaluation's execute arm."""
     return episodes(EXECUTE_ARM) if collection == loading.HELDOUT else rollouts(collection)
@@ -215,6 +240,11 @@ def attempts_of(collection):
 def every_attempt():
     """Folders of every rollout and episode that the study makes."""
     return [folder for name in STUDY.collected for folder in rollouts(name)] + every_episode()
+
+
+def every_page():
+    """Folders of every attempt that has a page: rollouts, also imported ones, and episodes."""
+    return [folder for name in STUDY.collections for folder in rollouts(name)] + every_episode()
 
 
 def every_episode():
@@ -234,14 +264,26 @@ def plan_of(folder):
 
 def failure_collections():
     """Collections whose failures some distribution or library needs."""
-    counted = {name for distribution in STUDY.distributions.values() for name in distribution.collections}
-    mined = {name for library in STUDY.libraries.values() if isinstance(library, (Mined, Quota)) for name in library.collections}
-    return sorted(counted | mined)
+    return slices.failure_collections(STUDY)
+
+
+def of_failures(name):
+    """One file of every collection of failures."""
+    return expand(f"<results>/failures/{{collection}}/{name}", collection=failure_collections())
+
+
+def mined_from(collection):
+    """Mined libraries whose rubrics cite rollouts of a collection."""
+    return [name for name, library in STUDY.libraries.items() if isinstance(library, Mined) and collection in library.collections]
 
 
 def libraries_made_by(*recipes):
     """Wildcard pattern of the libraries that are made by some recipes."""
     return one_of(name for name, library in STUDY.libraries.items() if isinstance(library, recipes))
+
+
+# libraries that a model was asked to write, in the order of the study
+WRITTEN_LIBRARIES = [name for name, library in STUDY.libraries.items() if isinstance(library, (Mined, Quota))]
 
 
 def one_of(names):
@@ -289,8 +331,11 @@ def settings(rule):
 
 def code(rule, *roles, also=lambda wildcards: (), without=lambda wildcards: ()):
     """The `code` parameter: fingerprints of a rule's script, of all it reaches, of the simulated models of its roles, and of what it opens by name."""
+    models = {role: getattr(STUDY.models, role) for role in roles}
     simulated = tuple(
-        f"rubrics_gym.providers.simulated.{role}" for role in roles if getattr(STUDY.models, role).provider is ProviderName.SIMULATED
+        f"rubrics_gym.providers.simulated.{role.removeprefix('second_')}"
+        for role, model in models.items()
+        if model and model.provider is ProviderName.SIMULATED
     )
     return lambda wildcards: code_settings.code_of(rule, also=(*simulated, *also(wildcards)), without=tuple(without(wildcards)))
 
@@ -388,9 +433,32 @@ def verdicts_of(judge):
     return f"<results>/verdicts/{judge}/{JUDGES[judge].library or 'no_library'}/{STUDY.evaluation.split}.jsonl"
 
 
+def shadowed_episodes():
+    """Folders of the episodes whose judged commands are run afterwards."""
+    return [folder for arm in SHADOWED for folder in episodes(arm)]
+
+
+def shadows_of(folder):
+    """Where the shadow runs of an episode lie."""
+    return f"{folder.replace(f'{RESULTS}/episodes/', f'{RESULTS}/shadows/', 1)}.jsonl"
+
+
+def heldout_failures(name):
+    """A file about the failures of the execute arm's episodes, where the study sorts them; nothing is sorted (and paid) for a table alone."""
+    return files(name, [f"<results>/failures/{loading.HELDOUT}"]) if loading.HELDOUT in failure_collections() else []
+
+
+def rubrics_of_judges():
+    """The rubrics of every library that a judge holds, each once."""
+    libraries = sorted({judge.library for judge in JUDGES.values() if judge.library})
+    return [library_file(library, "rubrics.jsonl") for library in libraries]
+
+
 def scientific_tables():
     """Tables that two runs with the same seed make equal, byte for byte."""
-    tables = [*rules.build_tables.output]
+    tables = [*rules.build_tables.output, *rules.compare_mixes.output, *rules.measure_feedback.output]
+    if READERS:
+        tables += rules.compare_readers.output
     if EXECUTE_ARM:
         tables += rules.measure_judge.output
     if LIBRARY_JUDGES:
@@ -415,6 +483,8 @@ def request_ledgers():
     ledgers = files("requests.jsonl", every_attempt())
     for collection in failure_collections():
         ledgers += files("categorize_requests.jsonl", [f"{RESULTS}/failures/{collection}"])
+        if STUDY.models.second_classifier:
+            ledgers += files("recategorize_requests.jsonl", [f"{RESULTS}/failures/{collection}"])
         ledgers += files("attribute_requests.jsonl", [f"{RESULTS}/failures/{collection}"])
     for name, library in STUDY.libraries.items():
         if isinstance(library, (Mined, Quota)):
@@ -458,6 +528,26 @@ def roles_to_ask():
     return sorted({role for role, unit in asked if not has_work(store_folder(), unit)})
 
 
+def refuse_without_pilot():
+    """Where the study asks for a pilot, nothing beyond it starts before every attempt of it is in the store."""
+    if not STUDY.budget.pilot or read_asking(ASKING).requests.mode is Mode.REPLAY:
+        return
+    pilot = {unit_of_folder(folder) for folder in pilot_folders()}
+    planned = {
+        unit
+        for job in workflow.dag.needrun_jobs()
+        if job.rule.name in units.KEYED_INPUTS
+        for unit in units.units_of(job.rule.name, STUDY, job.wildcards)["agent"]
+    }
+    store = AttemptStore(store_folder(), STUDY.name)
+    missing = [unit for unit in sorted(pilot) if not any(attempt.is_complete for attempt in store.of_unit(unit))]
+    if planned - pilot and missing:
+        raise WorkflowError(
+            f"{CONFIG_SOURCE}: budget.pilot asks for a pilot first, and {len(missing)} of its {len(pilot)} attempts are not in the store "
+            f"(the first: {missing[0]}). Run `make pilot`, look at what it says the rest will cost, and start again."
+        )
+
+
 def start_run():
     """Take the results folder for this run, look at what must hold for it, and write down the configuration that it uses."""
     global RESULTS_LOCK
@@ -465,9 +555,10 @@ def start_run():
         RESULTS_LOCK = lock.hold(RESULTS)
         for name in SEALED:
             check_seal(Path(RESULTS, "rollouts", name))
-        check_isolation(STUDY.sandbox)
+        check_isolation(STUDY.sandbox.episode(), wheel_folder())
         if PROTOCOL and STUDY.protocol.by is Reproduction.RECOMPUTE:
-            protocols.unpack_store(PROTOCOL, Path(os.environ["RUBRICS_STORE"]))
+            protocols.unpack_store(PROTOCOL, Path(store_folder()))
+        refuse_without_pilot()
         check_keys(STUDY.models, STUDY.requests, roles_to_ask())
         write_text(Path(RESULTS, "run_config.yaml"), yaml.safe_dump(STUDY.model_dump(mode="json"), sort_keys=False))
     except (lock.FolderInUse, DamagedFile, SandboxRefused, MissingKey, protocols.ProtocolChanged, OSError) as error:

@@ -13,6 +13,9 @@ rule run_episode:
         artifacts="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/artifacts.tar.gz",
         requests="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/requests.jsonl",
         attempts="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/attempts.jsonl",
+        snapshots=(
+            [] if STUDY.evaluation.shadows is None else "<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/snapshots.tar.gz"
+        ),
         plan=("<results>/simulated/plans/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/plan.jsonl" if SIMULATED_AGENT else []),
     log:
         "<logs>/run_episode/{split}/{arm}/{repeat}/{benchmark}/{task}.log",
@@ -78,3 +81,27 @@ rule grade_episode:
         "Grading {wildcards.task} ({wildcards.arm}, repeat {wildcards.repeat})"
     script:
         "../scripts/grade_episode.py"
+
+
+# Judged commands run for real after their episode, from snapshots. Nothing flows back into the episode.
+rule run_shadows:
+    input:
+        public="<results>/tasks/{benchmark}/{task}/public.tar.gz",
+        trajectory="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/trajectory.jsonl",
+        snapshots="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/snapshots.tar.gz",
+        types="resources/failure_types.yaml",
+    output:
+        shadows="<results>/shadows/{split}/{arm}/{repeat}/{benchmark}/{task}.jsonl",
+    log:
+        "<logs>/run_shadows/{split}/{arm}/{repeat}/{benchmark}/{task}.log",
+    benchmark:
+        "<benchmarks>/run_shadows/{split}/{arm}/{repeat}/{benchmark}/{task}.tsv"
+    wildcard_constraints:
+        arm=one_of(SHADOWED),
+    params:
+        settings=settings("run_shadows"),
+        code=code("run_shadows"),
+    message:
+        "Shadow runs of {wildcards.task} ({wildcards.arm}, repeat {wildcards.repeat})"
+    script:
+        "../scripts/run_shadows.py"

@@ -6,6 +6,7 @@ rule replay_judge:
         unpack(lambda w: judge_inputs(w.judge)),
         trajectories=lambda w: files("trajectory.jsonl", episodes(EXECUTE_ARM)),
         types="resources/failure_types.yaml",
+        api_changes="resources/api_changes.tsv",
         prices="resources/prices.yaml",
     output:
         verdicts="<results>/verdicts/{judge}/{library_name}/{split}.jsonl",
@@ -30,11 +31,27 @@ rule replay_judge:
 rule measure_judge:
     input:
         verdicts=lambda w: [verdicts_of(judge) for judge in JUDGES],
+        rubrics=lambda w: rubrics_of_judges(),
         trajectories=lambda w: files("trajectory.jsonl", episodes(EXECUTE_ARM)),
+        grades=lambda w: files("grade.json", episodes(EXECUTE_ARM)),
+        events=lambda w: heldout_failures("events.parquet"),
+        categories=lambda w: heldout_failures("categories.parquet"),
+        causes=lambda w: heldout_failures("causes.parquet"),
         types="resources/failure_types.yaml",
+        api_changes="resources/api_changes.tsv",
     output:
-        table="<results>/tables/precision_recall.csv",
+        precision_recall="<results>/tables/precision_recall.csv",
+        measures="<results>/tables/judge_measures.csv",
         by_type="<results>/tables/recall_by_type.csv",
+        categories="<results>/tables/judge_categories.csv",
+        confusion="<results>/tables/judge_confusion.csv",
+        rubrics_table="<results>/tables/judge_rubrics.csv",
+        pairs="<results>/tables/judge_pairs.csv",
+        curve="<results>/tables/pr_curve.csv",
+        calibration="<results>/tables/calibration.csv",
+        wrong_results="<results>/tables/wrong_results.csv",
+        funnel="<results>/tables/funnel.csv",
+        noise="<results>/tables/judge_noise.csv",
     log:
         "<logs>/measure_judge.log",
     benchmark:
@@ -69,3 +86,28 @@ rule audit_exposure:
         "Following the rubrics of every library to the judge"
     script:
         "../scripts/audit_exposure.py"
+
+
+rule measure_feedback:
+    input:
+        trajectories=lambda w: files("trajectory.jsonl", every_episode()),
+        finals=lambda w: files("final.json", every_episode()),
+        shadows=lambda w: [shadows_of(folder) for folder in shadowed_episodes()],
+        rubrics=lambda w: rubrics_of_judges(),
+        types="resources/failure_types.yaml",
+        api_changes="resources/api_changes.tsv",
+    output:
+        feedback="<results>/tables/feedback.csv",
+        alarms="<results>/tables/alarms.csv",
+        sampled="<results>/tables/sampled.csv",
+    log:
+        "<logs>/measure_feedback.log",
+    benchmark:
+        "<benchmarks>/measure_feedback.tsv"
+    params:
+        settings=settings("measure_feedback"),
+        code=code("measure_feedback"),
+    message:
+        "Measuring what the agents were shown and what they made of it"
+    script:
+        "../scripts/measure_feedback.py"

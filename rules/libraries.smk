@@ -7,6 +7,7 @@ rule mine_candidates:
         artifacts=lambda w: mined_files(w.library, "artifacts.tar.gz"),
         grades=lambda w: mined_files(w.library, "grade.json"),
         types="resources/failure_types.yaml",
+        api_changes="resources/api_changes.tsv",
         prompt=lambda w: f"resources/prompts/miners/{STUDY.libraries[w.library].miner.value}.yaml",
         prices="resources/prices.yaml",
     output:
@@ -43,7 +44,8 @@ rule fill_quota:
         tokenizer=rules.export_encoder.output.tokenizer,
         manifest=rules.export_encoder.output.manifest,
         types="resources/failure_types.yaml",
-        taxonomy="resources/taxonomy.yaml",
+        api_changes="resources/api_changes.tsv",
+        taxonomy=STUDY.taxonomy,
         prompt="resources/prompts/miners/quota.yaml",
         prices="resources/prices.yaml",
     output:
@@ -116,7 +118,7 @@ rule merge_library:
 rule categorize_rubrics:
     input:
         unpack(lambda w: written_inputs(w.library)),
-        taxonomy="resources/taxonomy.yaml",
+        taxonomy=STUDY.taxonomy,
         prompt="resources/prompts/classifier.yaml",
         prices="resources/prices.yaml",
     output:
@@ -192,6 +194,7 @@ rule verify_match:
 rule scramble_library:
     input:
         rubrics=lambda w: library_file(STUDY.libraries[w.library].source, "rubrics.jsonl"),
+        manifest=lambda w: library_file(STUDY.libraries[w.library].source, "manifest.json"),
     output:
         rubrics="<results>/libraries/{library}/rubrics.jsonl",
         manifest="<results>/libraries/{library}/manifest.json",
@@ -276,3 +279,21 @@ rule export_library:
         "Exporting {wildcards.library}"
     script:
         "../scripts/export_library.py"
+
+
+rule recompute_published:
+    input:
+        figures=sorted(str(path) for path in Path("resources/published").glob("*.csv")),
+    output:
+        table="<results>/tables/published.csv",
+    log:
+        "<logs>/recompute_published.log",
+    benchmark:
+        "<benchmarks>/recompute_published.tsv"
+    params:
+        settings=settings("recompute_published"),
+        code=code("recompute_published"),
+    message:
+        "Recomputing the published figures about libraries"
+    script:
+        "../scripts/recompute_published.py"

@@ -10,9 +10,18 @@ rule build_tables:
         checks=lambda w: [
             library_file(name, "verification.jsonl") for name, library in STUDY.libraries.items() if isinstance(library, Matched)
         ],
+        published="resources/published/contrasts.csv",
+        published_runs="resources/published/runs.csv",
     output:
         arms="<results>/tables/arms.csv",
+        arm_rates="<results>/tables/arm_rates.csv",
         contrasts="<results>/tables/contrasts.csv",
+        contrast_analyses="<results>/tables/contrast_analyses.csv",
+        ranking="<results>/tables/ranking.csv",
+        ladder="<results>/tables/ladder.csv",
+        noise="<results>/tables/noise.csv",
+        planner="<results>/tables/planner.csv",
+        published_results="<results>/tables/published_results.csv",
         failure_mix="<results>/tables/failure_mix.csv",
         libraries="<results>/tables/libraries.csv",
         supply="<results>/tables/supply.csv",
@@ -37,10 +46,15 @@ rule account_costs:
         trajectories=lambda w: files("trajectory.jsonl", every_attempt()),
         final_of=lambda w: files("trajectory.jsonl", every_episode()),
         finals=lambda w: files("final.json", every_episode()),
+        rubrics=[library_file(name, "rubrics.jsonl") for name in WRITTEN_LIBRARIES],
+        verdicts=lambda w: [verdicts_of(judge) for judge in JUDGES] if EXECUTE_ARM else [],
     output:
         requests="<results>/tables/requests.csv",
+        unit_costs="<results>/tables/unit_costs.csv",
         attempts="<results>/tables/attempts.csv",
         times="<results>/tables/times.csv",
+        time_contrasts="<results>/tables/time_contrasts.csv",
+        replaced="<results>/tables/replaced.csv",
     log:
         "<logs>/account_costs.log",
     benchmark:
@@ -66,6 +80,7 @@ rule build_truth_table:
         causes=expand("<results>/failures/{collection}/causes.parquet", collection=failure_collections()),
     output:
         table="<results>/tables/truth.csv",
+        planted_mix="<results>/tables/planted_mix.csv",
     log:
         "<logs>/build_truth_table.log",
     benchmark:
@@ -81,7 +96,7 @@ rule build_truth_table:
 
 rule draw_figures:
     input:
-        tables=lambda w: scientific_tables(),
+        tables=lambda w: [*scientific_tables(), rules.account_costs.output.times],
     output:
         figures=directory("<results>/figures"),
     log:
@@ -97,6 +112,32 @@ rule draw_figures:
         "../scripts/draw_figures.py"
 
 
+rule build_pages:
+    input:
+        trajectories=lambda w: files("trajectory.jsonl", every_page()),
+        grades=lambda w: files("grade.json", every_page()),
+        final_of=lambda w: files("trajectory.jsonl", every_episode()),
+        finals=lambda w: files("final.json", every_episode()),
+        shadow_of=lambda w: files("trajectory.jsonl", shadowed_episodes()),
+        shadows=lambda w: [shadows_of(folder) for folder in shadowed_episodes()],
+        verdicts=lambda w: [verdicts_of(judge) for judge in JUDGES] if EXECUTE_ARM else [],
+        types="resources/failure_types.yaml",
+        templates=[*sorted(str(path) for path in Path("resources/pages").glob("*")), "resources/dashboard/style.css"],
+    output:
+        pages=directory("<results>/pages"),
+    log:
+        "<logs>/build_pages.log",
+    benchmark:
+        "<benchmarks>/build_pages.tsv"
+    params:
+        settings=settings("build_pages"),
+        code=code("build_pages"),
+    message:
+        "Building a page per attempt"
+    script:
+        "../scripts/build_pages.py"
+
+
 rule build_dashboard:
     input:
         tables=lambda w: [
@@ -106,6 +147,7 @@ rule build_dashboard:
             *expand("<results>/tables/imported_{collection}.csv", collection=STUDY.imported),
         ],
         figures=rules.draw_figures.output.figures,
+        pages=rules.build_pages.output.pages,
         rubrics=expand("<results>/libraries/{library}/rubrics.jsonl", library=STUDY.libraries),
         manifests=expand("<results>/libraries/{library}/manifest.json", library=STUDY.libraries),
         page=sorted(str(path) for path in Path("resources/dashboard").glob("*")),
@@ -123,3 +165,25 @@ rule build_dashboard:
         "Building the dashboard"
     script:
         "../scripts/build_dashboard.py"
+
+
+# On demand: snakemake results/exports
+rule export_trajectories:
+    input:
+        trajectories=lambda w: files("trajectory.jsonl", every_page()),
+        grades=lambda w: files("grade.json", every_page()),
+        final_of=lambda w: files("trajectory.jsonl", every_episode()),
+        finals=lambda w: files("final.json", every_episode()),
+    output:
+        exports=directory("<results>/exports"),
+    log:
+        "<logs>/export_trajectories.log",
+    benchmark:
+        "<benchmarks>/export_trajectories.tsv"
+    params:
+        settings=settings("export_trajectories"),
+        code=code("export_trajectories"),
+    message:
+        "Exporting every attempt as ATIF and for Inspect"
+    script:
+        "../scripts/export_trajectories.py"

@@ -8,7 +8,7 @@ from rubrics_gym.providers.opening import open_client
 from rubrics_gym.records.archives import read_archive
 from rubrics_gym.records.columns import read_columns, write_records
 from rubrics_gym.records.failures import Cause, FailureEvent
-from rubrics_gym.records.files import attempt_files, read_json
+from rubrics_gym.records.files import attempt_files, read_json, write_json_lines
 from rubrics_gym.records.grades import Grade
 from rubrics_gym.records.trajectory import FinalEvent
 from rubrics_gym.settings.job import job
@@ -24,21 +24,27 @@ with job(snakemake, Reader) as (settings, log):
     trajectories = attempt_files(snakemake.input.trajectories, "trajectory.jsonl")
     artifacts, grades = attempt_files(snakemake.input.artifacts, "artifacts.tar.gz"), attempt_files(snakemake.input.grades, "grade.json")
     finals = list(snakemake.input.finals) or [None] * len(trajectories)
-    causes = []
+    found = []
+    for trajectory, archive, grade_file, final in zip(trajectories, artifacts, grades, finals, strict=True):
+        grade = Grade.model_validate(read_json(grade_file))
+        if not grade.ended_wrong:
+            continue
+        events = read_trajectory(trajectory)
+        if final is not None:
+            events.append(FinalEvent.model_validate(read_json(final)))
+        start = events[0]
+        deliverable = read_archive(archive).get(start.deliverable, b"").decode(errors="replace")
+        on_the_way = [failure for failure in failures if failure.unit == start.unit]
+        found.append(evidence(events, grade, deliverable, on_the_way))
     with open_client(
         settings.model, "reviewer", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.asking
     ) as client:
-        for trajectory, archive, grade_file, final in zip(trajectories, artifacts, grades, finals, strict=True):
-            grade = Grade.model_validate(read_json(grade_file))
-            if not grade.ended_wrong:
-                continue
-            events = read_trajectory(trajectory)
-            if final is not None:
-                events.append(FinalEvent.model_validate(read_json(final)))
-            start = events[0]
-            deliverable = read_archive(archive).get(start.deliverable, b"").decode(errors="replace")
-            on_the_way = [failure for failure in failures if failure.unit == start.unit]
-            causes.append(reviewer.cause(evidence(events, grade, deliverable, on_the_way), client))
+        client.ask_ahead((reviewer.request(one), 0) for one in found)
+        causes = [reviewer.cause(one, client) for one in found]
+    questions = [
+        {"unit": one.start.unit, "benchmark": one.start.benchmark, "task": one.start.task, "text": reviewer.question(one)} for one in found
+    ]
     write_records(snakemake.output.causes, causes, Cause)
+    write_json_lines(snakemake.output.questions, questions)
     copy_ledger(store_folder(), [unit], snakemake.output.requests)
     log.info("%d attempts ended wrong, %d without a cause", len(causes), sum(cause.category is None for cause in causes))

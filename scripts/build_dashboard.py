@@ -1,5 +1,6 @@
 """The dashboard: tables, figures and libraries in one self-contained page."""
 
+import os
 import subprocess
 from importlib.metadata import version
 from pathlib import Path
@@ -40,6 +41,7 @@ with job(snakemake, BuildDashboard) as (settings, log):
             "requests": next((row["reserved"] for row in tables["requests"] if row["stage"] == "total"), "0"),
         },
         "built": "",
+        "pages": os.path.relpath(snakemake.input.pages, Path(snakemake.output.dashboard).parent),
     }
     write_text(snakemake.output.dashboard, build_dashboard(provenance, tables, figures, libraries))
     log.info("%d tables, %d figures, %d libraries", len(tables), len(figures), len(libraries))

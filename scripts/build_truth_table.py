@@ -6,8 +6,8 @@ from rubrics_gym.records.failures import Categorized, Cause, FailureEvent
 from rubrics_gym.records.files import iter_json_lines, read_json
 from rubrics_gym.records.grades import Grade
 from rubrics_gym.records.trajectory import FinalEvent
-from rubrics_gym.report.specs import TRUTH
-from rubrics_gym.report.truth import Attempt, findings, read_plan, truth_rows
+from rubrics_gym.report.specs import PLANTED_MIX, TRUTH
+from rubrics_gym.report.truth import Attempt, findings, planted_mix_rows, read_plan, truth_rows
 from rubrics_gym.report.writing import write_table
 from rubrics_gym.settings.job import job
 from rubrics_gym.settings.slices import BuildTruthTable
@@ -34,4 +34,6 @@ with job(snakemake, BuildTruthTable) as (settings, log):
         )
         found += findings(attempt)
     write_table(TRUTH, truth_rows(found, settings.study, settings.simulated, settings.statistics.confidence), snakemake.output.table)
+    mix = planted_mix_rows(found, settings.study, settings.simulated, settings.statistics, settings.seed)
+    write_table(PLANTED_MIX, mix, snakemake.output.planted_mix)
     log.info("%d mistakes planted, %d surfaced", len(found), sum(finding.surfaced for finding in found))

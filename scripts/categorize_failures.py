@@ -19,6 +19,7 @@ with job(snakemake, Reader) as (settings, log):
     with open_client(
         settings.model, "classifier", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.asking
     ) as client:
+        client.ask_ahead((classifier.event_request(event), 0) for event in events)
         answers = [classifier.event(event, client) for event in events]
     write_records(snakemake.output.categories, answers, Categorized)
     copy_ledger(store_folder(), [unit], snakemake.output.requests)

@@ -19,15 +19,18 @@ with job(snakemake, DescribeLibrary) as (settings, log):
     with open_client(
         settings.model, "classifier", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.asking
     ) as client:
+        client.ask_ahead((classifier.rubric_request(rubric), 0) for rubric in merged if classifier.has_to_ask(rubric))
         rubrics = [classifier.sorted_rubric(rubric, client) for rubric in merged]
     candidates, rejected, quota = (snakemake.input.get(name) for name in ("candidates", "rejected", "quota"))
+    planned = tuple(read_records(quota, QuotaLine)) if quota else ()
     manifest = LibraryManifest(
         library=settings.library,
         recipe=settings.recipe.model_dump(mode="json"),
         candidates=len(read_records(candidates, Rubric)) if candidates else len(merged),
         rubrics=len(rubrics),
         rejected=read_json(rejected) if rejected else {},
-        quota=tuple(read_records(quota, QuotaLine)) if quota else (),
+        quota=planned,
+        shares={line.bin: line.share for line in planned},
         unclassified=sum(rubric.category is None for rubric in rubrics),
         simulated=settings.simulated,
         contaminated=settings.contaminated,

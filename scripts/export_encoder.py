@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import Nothing
+from rubrics_gym.settings.slices import ExportEncoder
 
-with job(snakemake, Nothing) as (settings, log):
+with job(snakemake, ExportEncoder) as (settings, log):
     from rubrics_gym.libraries.encoder_export import export
 
     folder = Path(snakemake.output.model).parent
-    export(folder)
+    export(folder, settings.source)
     log.info("exported to %s", folder)

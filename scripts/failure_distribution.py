@@ -1,13 +1,10 @@
 """Count a failure mix."""
 
-import csv
-import io
-
 from rubrics_gym.failures.distributions import distribution
 from rubrics_gym.failures.taxonomy import load_taxonomy
 from rubrics_gym.records.columns import read_columns
 from rubrics_gym.records.failures import Categorized, Cause, FailureEvent
-from rubrics_gym.records.files import write_json, write_text
+from rubrics_gym.records.files import write_json
 from rubrics_gym.settings.job import job
 from rubrics_gym.settings.slices import FailureDistribution
 
@@ -21,13 +18,7 @@ with job(snakemake, FailureDistribution) as (settings, log):
         categories=[answer for path in snakemake.input.categories for answer in read_columns(path, Categorized)],
         causes=[cause for path in snakemake.input.causes for cause in read_columns(path, Cause)],
         simulated=settings.simulated,
+        min_confidence=settings.distribution.min_confidence,
     )
     write_json(snakemake.output.distribution, counted)
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["distribution", "bin", "count", "share", "n", "tasks", "simulated"])
-    total = sum(share.count for share in counted.shares)
-    for share in counted.shares:
-        rows.writerow([counted.id, share.bin, share.count, f"{share.share:.4f}", total, counted.n_tasks, counted.simulated])
-    write_text(snakemake.output.table, text.getvalue())
     log.info("%s: %d failed commands, %d causes, %d unclassified", counted.id, counted.n_events, counted.n_causes, counted.n_unclassified)

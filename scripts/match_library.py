@@ -14,7 +14,15 @@ with job(snakemake, DeriveLibrary) as (settings, log):
     matched = match(source, target, settings.recipe.total, settings.recipe.order, settings.seed)
     measured = matched._asdict()
     rubrics = measured.pop("rubrics")
-    manifest = describe_derived(settings, source, rubrics, {settings.recipe.source: snakemake.input.rubrics}, target=target.id, **measured)
+    manifest = describe_derived(
+        settings,
+        source,
+        rubrics,
+        {settings.recipe.source: snakemake.input.rubrics},
+        target=target.id,
+        shares={line.bin: line.share for line in matched.budget},
+        **measured,
+    )
     write_json_lines(snakemake.output.rubrics, rubrics)
     write_json(snakemake.output.manifest, manifest)
     log.info(

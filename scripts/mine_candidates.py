@@ -28,12 +28,12 @@ with job(snakemake, MineCandidates) as (settings, log):
     candidates, rejected, units = [], Counter(), []
     rollouts = read_rollouts(inputs.trajectories, inputs.artifacts, inputs.grades)
     for collection, of_collection in groupby(rollouts, key=lambda rollout: rollout.collection):
-        units.append(
-            f"mine/{settings.miner.value}/{collection}"
-        )  # no name of a library: a second one of this miner is served the same answers
+        # the unit has no library's name: a second library of this miner is served the same answers
+        units.append(f"mine/{settings.miner.value}/{collection}")
         with open_client(
             settings.model, "miner", settings.simulation, units[-1], account, inputs.prices, asking, allowance_usd, patience_s=PATIENCE_S
         ) as client:
+            readings = []
             for rollout in of_collection:
                 if not rollout.may_be_mined:
                     rejected["rollout_lost"] += 1
@@ -41,13 +41,15 @@ with job(snakemake, MineCandidates) as (settings, log):
                 trace = trace_of(collection, rollout.events, rollout.grade, rollout.deliverable, rules, settings.trace_chars)
                 if trace.cut_chars:
                     log.info("%s: %d characters of the trace were cut", rollout.unit, trace.cut_chars)
-                for reading in miner.readings(trace, settings.trace_chars):
-                    mined = miner.mine(reading, client)
-                    candidates += mined.rubrics
-                    rejected.update(mined.rejected)
-                    if mined.abstained:
-                        rejected[f"answer_{mined.abstained}"] += 1
-                        log.warning("%s: no usable answer (%s)", rollout.unit, mined.abstained)
+                readings += [(rollout.unit, reading) for reading in miner.readings(trace, settings.trace_chars)]
+            client.ask_ahead((miner.request(reading), 0) for _, reading in readings)
+            for name, reading in readings:
+                mined = miner.mine(reading, client)
+                candidates += mined.rubrics
+                rejected.update(mined.rejected)
+                if mined.abstained:
+                    rejected[f"answer_{mined.abstained}"] += 1
+                    log.warning("%s: no usable answer (%s)", name, mined.abstained)
             allowance_usd -= client.charged_microdollars / 1_000_000
     write_json_lines(snakemake.output.candidates, candidates)
     write_json(snakemake.output.rejected, dict(sorted(rejected.items())))

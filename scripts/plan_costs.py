@@ -6,6 +6,7 @@ Call: make plan [STUDY=config/studies/mine.yaml] [CONFIG='evaluation={split: all
 import contextlib
 import io
 import logging
+import os
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -42,7 +43,14 @@ def planned_jobs(configfile, overrides):
         inner = workflow._workflow  # the API itself gives no list of jobs
         order = {rule.name: number for number, rule in enumerate(inner.rules)}
         jobs = [
-            PlannedJob(job.rule.name, dict(job.wildcards_dict), dict(job.input.items()), tuple(job.output), bool(job.resources.get("gpu")))
+            PlannedJob(
+                job.rule.name,
+                dict(job.wildcards_dict),
+                dict(job.input.items()),
+                tuple(job.output),
+                bool(job.resources.get("gpu")),
+                len(job.input.get("trajectories", ())),
+            )
             for job in inner.dag.needrun_jobs(exclude_finished=False)
             if job.rule.name != "all"
         ]
@@ -50,6 +58,7 @@ def planned_jobs(configfile, overrides):
 
 
 if __name__ == "__main__":
+    os.environ["RUBRICS_PLANNING"] = "1"  # sources of benchmarks may still have to be fetched
     configfile = sys.argv[1] if len(sys.argv) > 1 and sys.argv[1] else "config/config.yaml"
     try:
         overrides = yaml.safe_load("{" + ", ".join(part.replace("=", ": ", 1) for part in sys.argv[2:] if part) + "}")

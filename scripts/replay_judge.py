@@ -4,7 +4,7 @@ from rubrics_gym.failures.types import load_rules
 from rubrics_gym.harness.recorder import read_trajectory
 from rubrics_gym.judge.judging import Judge
 from rubrics_gym.judge.opening import open_lookup
-from rubrics_gym.judge.replay import replay
+from rubrics_gym.judge.replay import Again, replay
 from rubrics_gym.models.prompts import load_prompt
 from rubrics_gym.providers.opening import open_client
 from rubrics_gym.records.files import write_json_lines
@@ -26,8 +26,8 @@ with job(snakemake, ReplayJudge) as (settings, log):
         with open_client(
             settings.model, "judge", settings.simulation, units[-1], account, snakemake.input.prices, snakemake.resources.asking, **given
         ) as client:
-            judge = Judge(settings.judge_name, client, settings.model, prompt, settings.seed, lookup)
-            rows += replay(events, judge, settings.judge.sees, rules)
+            judge, other = (Judge(settings.judge_name, client, settings.model, prompt, settings.seed + turn, lookup) for turn in (0, 1))
+            rows += replay(events, judge, settings.judge.sees, rules, Again(other, settings.rejudged, settings.seed))
         log.info("%s: %d commands so far", events[0].unit, len(rows))
     write_json_lines(snakemake.output.verdicts, rows)
     copy_ledger(store_folder(), units, snakemake.output.requests)

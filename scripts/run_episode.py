@@ -2,10 +2,11 @@
 
 from contextlib import ExitStack
 
-from rubrics_gym.harness.attempts import PLAN, WorkPlace, agent_seed, complete_plan, record_attempt
+from rubrics_gym.harness.attempts import PLAN, SNAPSHOTS, WorkPlace, agent_seed, complete_plan, record_attempt
 from rubrics_gym.harness.episode import PROTOCOL, Attempt
 from rubrics_gym.models.prompts import load_prompt
 from rubrics_gym.providers.opening import open_client
+from rubrics_gym.records.archives import write_archive
 from rubrics_gym.records.files import append_json_line
 from rubrics_gym.settings.code import digest
 from rubrics_gym.settings.job import job
@@ -73,7 +74,7 @@ with job(snakemake, RunEpisode) as (settings, log):
             )
             judge = open_judge(stack, settings, judge_unit, key, snakemake.input, snakemake.resources.asking)
             prompts = load_prompt(snakemake.input.prompt), load_prompt(snakemake.input.feedback)
-            end = record_attempt(what, client, judge, settings.sandbox, place, attempt.folder, *prompts)
+            end = record_attempt(what, client, judge, settings.sandbox, place, attempt.folder, *prompts, snapshots=settings.snapshots)
             log.info("ended: %s after %d steps", end.reason, end.steps)
         complete_plan(attempt.folder, [other.folder for other in store.of_unit(unit) if other.name != attempt.name])
 
@@ -81,6 +82,11 @@ with job(snakemake, RunEpisode) as (settings, log):
     attempt, made = obtain(store, unit, key, code, make)
     log.info("%s attempt %s", "made" if made else "served from the store:", attempt.name)
     deliver(attempt, {"trajectory.jsonl": snakemake.output.trajectory, "artifacts.tar.gz": snakemake.output.artifacts})
+    if snakemake.output.get("snapshots"):
+        if settings.snapshots:
+            deliver(attempt, {SNAPSHOTS: snakemake.output.snapshots})
+        else:  # an arm in which no prediction stands in for a run
+            write_archive(snakemake.output.snapshots, {})
     if snakemake.output.get("plan"):
         deliver(attempt, {PLAN: snakemake.output.plan})
     copy_ledger(store_folder(), [unit, judge_unit], snakemake.output.requests)

@@ -28,6 +28,7 @@ with job(snakemake, RunFinal) as (settings, log):
                 snakemake.input.artifacts,
                 settings.sandbox,
                 settings.limits,
+                settings.start,
                 attempt.folder / "final_run.log",
                 attempt.folder / "final_artifacts.tar.gz",
                 wheel_folder(),

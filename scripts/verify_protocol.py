@@ -12,7 +12,7 @@ from rubrics_gym.studies.verification import recomputed, reexecuted
 
 with job(snakemake, VerifyProtocol) as (settings, log):
     folder = Path(snakemake.input.frozen[0]).parent
-    results, tables = Path(snakemake.params.results), frozen_tables(folder)
+    results, tables = Path(snakemake.input.dashboard).parent, frozen_tables(folder)
     if settings.protocol.by is Reproduction.RECOMPUTE:
         rows = recomputed(read_manifest(folder), tables, results)
     else:

@@ -9,7 +9,10 @@ import sys
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
-SCIENTIFIC = ("arms", "contrasts", "failure_mix", "libraries", "precision_recall", "recall_by_type", "truth", "pool")
+SCIENTIFIC = (
+    "arms", "contrasts", "failure_mix", "libraries", "supply", "library_distances", "exposure", "exposure_runs", "precision_recall", "recall_by_type",
+    "truth", "planted_mix", "pool", "failure_rates", "mix_distances", "agreement", "confusion", "corrected_mix",
+)  # fmt: skip
 
 
 class Clone:

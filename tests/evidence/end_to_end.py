@@ -148,7 +148,7 @@ def errors(evidence: Evidence, folder: Path) -> None:
         "an unknown key": ("evalution={repeats: 2}", "Did you mean `evaluation`?"),
         "a misspelt arm": ("evaluation={arms: [excute]}", "Did you mean `execute`?"),
         "a missing library": ("arms={matched: {judge: {library: lost}}}", "the library `lost`"),
-        "an empty benchmark": ("collections={pool: {tasks: {role: validation}}}", "has no task in the role `validation`"),
+        "an empty benchmark": ("collections={pool: {tasks: {benchmark: dabstep}}}", "has no task in the role `train`"),
     }
     for name, (overlay, says) in cases.items():
         run = clone.snakemake("--config", overlay)
@@ -262,6 +262,7 @@ def rows(clone: Clone, table: str, results: str = "results") -> list[dict[str, s
 def study(evidence: Evidence, folder: Path) -> None:
     """The larger study over the sweep of the judge's error rates: validity per arm with intervals, and the truth table."""
     clone = Clone(folder / "study")
+    judged: dict[str, list[tuple[str, ...]]] = {}
     for name, errors in SWEEP.items():
         results = f"results/{name}"
         config = {"extends": "config/studies/evidence.yaml", "pathvars": {"results": results}, "simulation": {"judge": errors}}
@@ -289,11 +290,20 @@ def study(evidence: Evidence, folder: Path) -> None:
                 evidence.report(
                     f"{name}: {row['first']} - {row['second']}", f"{row['estimate']} pp [{row['low']}, {row['high']}], p {row['p']}"
                 )
+        judged[name] = [
+            (row["judge"], row["reading"], row["tp"], row["fp"])
+            for row in rows(clone, "precision_recall", results)
+            if row["kind"] == "judge"
+        ]
         for row in rows(clone, "precision_recall", results):
             evidence.report(
                 f"{name}: {row['kind']} {row['judge']} ({row['reading']})",
                 f"precision {row['precision'] or 'not identified'}, recall {row['recall'] or 'not identified'}, {row['commands']} commands",
             )
+    moved = sum(sharp != blunt for sharp, blunt in zip(judged.get("sharp", []), judged.get("blunt", []), strict=False))
+    evidence.item(
+        "the sweep moves the judge", moved > 0, f"{moved} of {len(judged.get('sharp', []))} rows of true and false positives differ"
+    )
     for row in rows(clone, "truth", "results/sharp"):
         figure = (
             f"{row['surfaced']} of {row['planted']} surfaced; detected {row['detected_share'] or '-'}, typed right {row['typed_share'] or '-'} "

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rubrics_gym.failures.detection import NotExecuted, detect, error_step, failed_command, output_of
+from rubrics_gym.failures.detection import NotExecuted, detect, error_step, failed_command, logged_command, output_of
 from rubrics_gym.failures.types import load_rules
 from rubrics_gym.records.trajectory import CommandEvent, CommandKind, Route, StartEvent
 
@@ -65,7 +65,7 @@ def test_error_step_is_the_wider_rule() -> None:
 def test_commands_that_did_not_run_are_refused(route: Route) -> None:
     with pytest.raises(NotExecuted, match=route.value):
         failed_command(command(route=route, exit_code=None, output_tail=TRACEBACK), RULES)
-    assert detect([start(), command(route=route, exit_code=None, output_tail=TRACEBACK)], RULES) == ((), 0, 0)
+    assert detect([start(), command(route=route, exit_code=None, output_tail=TRACEBACK)], RULES) == ((), ())
 
 
 def test_only_code_runs_become_events() -> None:
@@ -74,15 +74,43 @@ def test_only_code_runs_become_events() -> None:
         RULES,
     )
     (event,) = found.events
-    assert (found.code_runs, event.step, event.attempt, event.failure_type) == (2, 2, 3, "own_logic")
+    assert (event.step, event.attempt, event.failure_type) == (2, 3, "own_logic")
+    assert [(one.kind, one.failed, one.failure_type) for one in found.commands] == [
+        ("install", True, "other"),
+        ("code_run", True, "own_logic"),
+        ("code_run", False, None),
+    ]
     assert event.evidence == "KeyError: 'a'"
 
 
-def test_a_masked_pipe_is_counted_beside_the_failures() -> None:
+def test_a_masked_failure_is_recorded_beside_the_failures() -> None:
     found = detect(
         [start(), command(masked_pipe=True, output_tail=TRACEBACK), command(step=2, masked_pipe=True, output_tail="fine")], RULES
     )
-    assert (found.events, found.masked) == ((), 1)
+    assert found.events == ()
+    assert [(one.failed, one.masked, one.error_step) for one in found.commands] == [(False, True, True), (False, False, False)]
+
+
+@pytest.mark.parametrize(
+    ("text", "output", "exit_code", "failed"),
+    [
+        ("grep -r needle src", "", 1, False),
+        ("ls data", "ls: cannot access 'data': No such file or directory", None, False),
+        ("tail -n 5 run.log", TRACEBACK, None, False),
+        ("cat > a.py <<'EOF'\nraise ValueError\nEOF", TRACEBACK, None, False),
+        ("!head -n 3 a.py", TRACEBACK, None, False),
+        ("!python a.py", TRACEBACK, None, True),
+        ("%cd x\n!bash run.sh", "run.sh: line 2: python3: command not found\n", None, True),
+        ("pip install x", "ERROR: No matching distribution found for x\n", None, True),
+        ("pip install x", "ERROR: pip's dependency resolver does not currently take into account all the packages.\na 1 requires b>2, but you have b 1 which is incompatible.\nSuccessfully installed x-1\n", None, False),
+        ("python a.py", "Exception ignored in: <function f at 0x1>\nTraceback (most recent call last):\n  File \"a.py\", line 1, in f\nTypeError: x\ndone\n", None, False),
+        ("python a.py", "3 requests timed out and were repeated\nsaved\n", None, False),
+        ("python a.py", "epoch 1\nKilled\n", None, True),
+        ("python a.py", "EXECUTION TIMED OUT AFTER 30 SECONDS\n", None, True),
+    ],
+)  # fmt: skip
+def test_commands_of_other_logs(text: str, output: str, exit_code: int | None, failed: bool) -> None:
+    assert failed_command(logged_command(text, output, exit_code), RULES) is failed
 
 
 def test_event_ids_tell_units_and_steps_apart() -> None:

@@ -18,7 +18,7 @@ from rubrics_gym.harness.sandbox import Sandbox, SandboxDied, SandboxRefused
 from rubrics_gym.harness.view import JudgeView
 from rubrics_gym.models.client import Answer
 from rubrics_gym.models.prompts import load_prompt
-from rubrics_gym.models.request import ProviderError, Request, Response, ToolCall
+from rubrics_gym.models.request import ProviderError, Request, Response, ToolCall, Usage
 from rubrics_gym.records.archives import read_archive
 from rubrics_gym.records.outcomes import Outcome
 from rubrics_gym.records.tasks import Metric, Task, TaskKind
@@ -29,12 +29,13 @@ from rubrics_gym.records.trajectory import (
     Event,
     FileEvent,
     FinalEvent,
+    MessageEvent,
     Route,
     VerdictEvent,
     WorldEvent,
 )
 from rubrics_gym.records.verdicts import Criterion, JudgedAction, Verdict
-from rubrics_gym.settings.study import Arm, Checks, CodeRuns, Escalate, JudgeSettings, Limits, ModelSettings, Submit
+from rubrics_gym.settings.study import Arm, Checks, CodeRuns, Escalate, FinalStart, JudgeSettings, Limits, ModelSettings, Submit
 from rubrics_gym.settings.study import Sandbox as Settings
 
 PROMPTS = Path(__file__).parents[2] / "resources" / "prompts"
@@ -59,8 +60,9 @@ pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewra
 class ScriptedModel:
     """Answers turn by turn with the given command lines; stands in for the client."""
 
-    def __init__(self, turns: Sequence[Any]):
+    def __init__(self, turns: Sequence[Any], usage: Usage | None = None):
         self.turns = list(turns)
+        self.usage = usage or Usage()
         self.requests: list[Request] = []
 
     def ask(self, request: Request, occurrence: int = 0) -> Answer:
@@ -70,7 +72,7 @@ class ScriptedModel:
             raise turn
         lines = [turn] if isinstance(turn, str) else turn
         calls = tuple(ToolCall(id=f"call_{number}", name="bash", arguments={"command": line}) for number, line in enumerate(lines))
-        return Answer(Response(tool_calls=calls), "key", 5, "live")
+        return Answer(Response(tool_calls=calls, usage=self.usage), "key", 5, "live")
 
     def shown(self) -> list[str]:
         """All tool results of the conversation."""
@@ -93,11 +95,11 @@ class ScriptedJudge:
 class Run:
     """One finished episode."""
 
-    def __init__(self, folder: Path, arm: Arm, turns: Sequence[Any], limits: Limits = LIMITS, seed: int = 1):
+    def __init__(self, folder: Path, arm: Arm, turns: Sequence[Any], limits: Limits = LIMITS, seed: int = 1, usage: Usage | None = None):
         self.folder = folder
         (folder / "data").mkdir(parents=True)
         (folder / "data" / "train.csv").write_text("a,b\n1,2\n3,\n")
-        self.model, self.judge = ScriptedModel(turns), ScriptedJudge()
+        self.model, self.judge = ScriptedModel(turns, usage), ScriptedJudge()
         attempt = Attempt(
             unit="rollouts/x",
             number=1,
@@ -343,7 +345,7 @@ def test_same_seed_same_conversation(run: Callable[..., Run]) -> None:
 # ---------------------------------------------------------------- the final run
 
 
-def _final(done: Run, limits: Limits = LIMITS) -> FinalEvent:
+def _final(done: Run, limits: Limits = LIMITS, start: FinalStart = FinalStart.CLEAN) -> FinalEvent:
     write_artifacts(done.folder / "artifacts.tar.gz", done.folder / "work", done.folder / "outputs")
     return run_final(
         "answer.txt",
@@ -351,6 +353,7 @@ def _final(done: Run, limits: Limits = LIMITS) -> FinalEvent:
         done.folder / "artifacts.tar.gz",
         Settings(),
         limits,
+        start,
         done.folder / "final_run.log",
         done.folder / "final.tar.gz",
     )
@@ -371,6 +374,42 @@ def test_final_runs_in_a_clean_sandbox(run: Callable[..., Run]) -> None:
     assert final_outcome(done.events, final) is None
 
 
+def test_a_final_run_may_begin_with_all_that_the_agent_left(run: Callable[..., Run]) -> None:
+    done = run(EXECUTE, ["echo mine > answer.txt; echo 'print(open(\"answer.txt\").read())' > final.py"])
+    assert _final(done).exit_code == 1
+    kept = _final(done, start=FinalStart.AS_LEFT)
+    assert (kept.exit_code, kept.deliverable_present) == (0, True)
+
+
+def test_the_agent_is_told_what_is_left(run: Callable[..., Run]) -> None:
+    done = run(EXECUTE, ["ls", "ls"], Limits(steps=8, tokens=500))
+    told = [event.text for event in done.of(MessageEvent) if event.text.startswith("[Left")]
+    assert told == [f"[Left: {left} turns, $3.00, 500 tokens, more than half of the time.]" for left in (7, 6)]
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [
+        ({"working_s": 0.01}, "limit:working"),
+        ({"wall_s": 0.01}, "limit:wall"),
+        ({"tokens": 100}, "limit:tokens"),
+        ({"steps": 2}, "limit:steps"),
+    ],
+)
+def test_each_limit_ends_the_episode(run: Callable[..., Run], limits: dict[str, Any], reason: str) -> None:
+    done = run(EXECUTE, ["ls"] * 6, Limits(**limits), usage=Usage(input_tokens=30, output_tokens=5))
+    assert (done.end.reason, done.end.outcome) == (reason, Outcome.LIMIT_REACHED)
+
+
+def test_turns_without_a_command_end_the_episode(run: Callable[..., Run]) -> None:
+    assert run(EXECUTE, [[], "ls", [], []], Limits(malformed_turns=2)).end.reason == "no_commands"
+
+
+def test_a_part_knows_how_the_one_before_it_ended(run: Callable[..., Run]) -> None:
+    done = run(EXECUTE, ['sh -c "exit 3"; echo "code $?"; echo $?'])
+    assert [event.output_tail for event in done.of(CommandEvent)][1:3] == ["code 3\n", "0\n"]
+
+
 def test_a_missing_final_py_is_no_submission(run: Callable[..., Run]) -> None:
     done = run(EXECUTE, ["echo '@rows[2]' > answer.txt"])
     final = _final(done)
@@ -385,7 +424,7 @@ def test_a_lost_final_run_is_not_the_agents_failure(run: Callable[..., Run], mon
         raise SandboxDied("gone")
 
     monkeypatch.setattr("rubrics_gym.harness.final.Sandbox.run", dies)
-    monkeypatch.setattr("rubrics_gym.harness.final.Sandbox._probe", lambda self: None)
+    monkeypatch.setattr("rubrics_gym.harness.sandbox.sandbox.check", lambda *_: None)
     final = _final(done)
     assert is_lost(final)
     assert "[exit]" not in (done.folder / "final_run.log").read_text()

@@ -9,10 +9,11 @@ import pytest
 from rubrics_gym.harness import policies
 from rubrics_gym.harness.attempts import PLAN, complete_plan
 from rubrics_gym.harness.conversation import ContextFull, fitted, size
+from rubrics_gym.harness.data_profile import profile_folder
 from rubrics_gym.harness.output import Collector, readable
 from rubrics_gym.harness.policies import Treatment
 from rubrics_gym.harness.recorder import Recorder, is_truncated, read_trajectory
-from rubrics_gym.harness.world import WorkFolder, installed, profile_folder
+from rubrics_gym.harness.world import WorkFolder, installed
 from rubrics_gym.models.request import Message, ToolCall, ToolResult
 from rubrics_gym.records.files import DamagedFile, append_json_line, iter_json_lines
 from rubrics_gym.records.trajectory import CommandEvent, CommandKind, FileEvent, MessageEvent, Route
@@ -78,6 +79,7 @@ def test_data_profile(tmp_path: Path) -> None:
         "  'kind': text with 2 different values, none missing; odd name: repeated",
         "  'kind': text with 1 different values, 1 missing (25.0%); odd name: repeated",
         "  'größe': float, 1 missing (25.0%); odd name: characters outside ASCII",
+        "other files: 1 .txt",
     ]
 
 

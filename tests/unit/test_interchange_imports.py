@@ -475,3 +475,39 @@ def test_swe_agent_and_aide_cases_hold_every_step() -> None:
     log = (CASES / "aide/dog-breed/aide.verbose.log").read_text()
     assert row("aide/dog-breed/aide.verbose.log").commands == log.count("INFO: REPL is executing code")
     assert row("aide/dog-breed/aide.verbose.log").with_output == log.count("INFO: Agent is parsing execution results")
+
+
+def test_ai_scientist_log_holds_the_runs_that_failed(tmp_path: Path) -> None:
+    crash = "Traceback (most recent call last):\n  File \"experiment.py\", line 1\nKeyError: 'a'\n"
+    log = (
+        "*Starting idea: my_idea*\n*Starting Experiments*\nI change it.\n1,200 prompt tokens, 30 completion tokens, $0.05 cost\n\n"
+        f"Applied edit to experiment.py\nI change it.\n{crash}\nRun 1 failed with return code 1\nRun failed with the following error {crash}\n"
+        "I fix it.\n9k prompt tokens, 40 completion tokens, $0.02 cost\n\nApplied edit to experiment.py\nI fix it.\nRun 2 timed out after 7200 seconds\n"
+    )
+    edit, failed, again, slow = commands_of(write(tmp_path / "log.txt", log))
+    assert (edit.kind, again.kind) == (CommandKind.EDIT, CommandKind.EDIT)
+    assert (failed.text, failed.exit_code, failed.output_tail) == ("python experiment.py --out_dir=run_1", 1, crash.strip())
+    assert (slow.exit_code, slow.timed_out) == (None, True)
+    said = [event.text for event in events_of(tmp_path / "log.txt") if isinstance(event, MessageEvent) and event.role == "assistant"]
+    assert said[1].endswith("I fix it.")
+
+
+def test_exit_codes_written_into_results_are_read(tmp_path: Path) -> None:
+    def step(number: int, content: str) -> dict[str, Any]:
+        call = {"tool_call_id": str(number), "function_name": "shell", "arguments": {"command": "python a.py"}}
+        return {
+            "step_id": number,
+            "source": "agent",
+            "message": "",
+            "tool_calls": [call],
+            "observation": {"results": [{"source_call_id": str(number), "content": content}]},
+        }
+
+    results = [
+        "<returncode>3</returncode>\n<output>\nboom\n</output>",
+        json.dumps({"output": "fine\n", "metadata": {"exit_code": 0, "duration_seconds": 0.1}}),
+        "exit code 1, says the program itself",
+    ]
+    steps = [step(number, content) for number, content in enumerate(results, 1)]
+    log = write(tmp_path / "t.json", {"schema_version": "ATIF-v1.7", "agent": {"name": "a", "version": "1"}, "steps": steps})
+    assert [(one.exit_code, one.output_tail) for one in commands_of(log)] == [(3, "boom"), (0, "fine\n"), (None, results[2])]

@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.judge_cases import PROMPT, WordVectors, rubric
 
 from rubrics_gym.failures.types import load_rules
+from rubrics_gym.harness.view import JudgeView
 from rubrics_gym.judge.actions import NotExecuted, judged_actions
+from rubrics_gym.judge.judging import Judge, Lookup
 from rubrics_gym.judge.replay import ReplayedVerdict, replay
+from rubrics_gym.judge.verifying import rebuilt_requests
+from rubrics_gym.libraries.retrieval import Index
+from rubrics_gym.models.client import Answer
+from rubrics_gym.models.request import Request, Response
+from rubrics_gym.records.base import canonical_json
 from rubrics_gym.records.files import read_records, write_json_lines
-from rubrics_gym.records.trajectory import CommandEvent, CommandKind, Event, FileEvent, Route, StartEvent, WorldEvent
+from rubrics_gym.records.trajectory import (
+    CheckEvent,
+    CommandEvent,
+    CommandKind,
+    Event,
+    FileEvent,
+    Route,
+    StartEvent,
+    VerdictEvent,
+    WorldEvent,
+)
 from rubrics_gym.records.verdicts import JudgedAction, Verdict
-from rubrics_gym.settings.study import Sight
+from rubrics_gym.settings.study import JudgeModel, Retrieval, Sight
 
 RULES = load_rules(Path(__file__).parents[2] / "resources/failure_types.yaml")
 EVERYTHING = tuple(Sight)
@@ -106,3 +125,74 @@ def test_rows_survive_a_file(tmp_path: Path) -> None:
     rows = replay(attempt(), lambda _: Verdict(judge="j", library=None, abstained="budget"), EVERYTHING, RULES)
     write_json_lines(tmp_path / "rows.jsonl", rows)
     assert read_records(tmp_path / "rows.jsonl", ReplayedVerdict) == rows
+
+
+RUBRIC = rubric("The package is not installed")
+
+
+class Recording:
+    """A client that answers the one rubric and the task criterion, and keeps what was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Request] = []
+
+    def ask(self, request: Request, occurrence: int = 0) -> Answer:
+        self.asked.append(request)
+        opinion = {"applicable": True, "violated": False, "reason": ""}
+        answer = {"task_criterion": opinion, "rubrics": [{"number": 1, **opinion}]}
+        return Answer(Response(text=json.dumps(answer)), "key", 0, "live")
+
+
+def judged_attempt(sees: tuple[Sight, ...]) -> tuple[list[Event], list[Request]]:
+    """An attempt in which every code command was judged, recorded as the harness records it, and the requests that were sent."""
+    words, client = WordVectors(400), Recording()
+    lookup = Lookup("matched", Index([RUBRIC], words.encode([RUBRIC.text])), words, 1, Retrieval.SIMILARITY)
+    judge = Judge("j", client, JudgeModel(), PROMPT, 7, lookup)
+    view, events = JudgeView(sees), []
+    for event in attempt():
+        if isinstance(event, CommandEvent) and event.kind is CommandKind.CODE_RUN:
+            verdict = judge(view.action(event.text))
+            events.append(VerdictEvent(step=event.step, index=event.index, command=event.text, verdict=verdict, shown=""))
+            event = CommandEvent(step=event.step, index=event.index, text=event.text, kind=event.kind, route=Route.PREDICTED)
+        events.append(event)
+        view.observe(event)
+    return events, client.asked
+
+
+@pytest.mark.parametrize("sees", [(), EVERYTHING, tuple(Sight)])
+def test_requests_are_built_again_from_the_record_byte_for_byte(sees: tuple[Sight, ...]) -> None:
+    events, sent = judged_attempt(sees)
+    rebuilt = list(rebuilt_requests(events, sees, PROMPT, JudgeModel(), 7, {RUBRIC.id: RUBRIC}))
+    assert [canonical_json(one.request) for one in rebuilt] == [canonical_json(request) for request in sent]
+    assert len(rebuilt) == 3 and all(one.same for one in rebuilt)
+
+
+def test_a_request_that_differs_is_told() -> None:
+    events, _ = judged_attempt(EVERYTHING)
+    other_seed = list(rebuilt_requests(events, EVERYTHING, PROMPT, JudgeModel(), 8, {RUBRIC.id: RUBRIC}))
+    assert not any(one.same for one in other_seed)
+    with pytest.raises(KeyError):
+        list(rebuilt_requests(events, EVERYTHING, PROMPT, JudgeModel(), 7, {}))
+
+
+def test_a_diff_says_what_changed_since_the_last_judged_command() -> None:
+    first, second, third = (action for _, action in judged_actions(attempt(), (Sight.CODE_DIFF,)))
+    assert first.changes is not None and first.changes.splitlines()[:2] == ["--- /dev/null", "+++ final.py"]
+    assert (
+        second.changes is not None and "+print(1)" in second.changes.splitlines() and "+import xgboost" not in second.changes.splitlines()
+    )
+    assert third.changes == ""
+
+
+def test_names_of_packages_without_their_versions() -> None:
+    first, *_ = (action for _, action in judged_actions(attempt(), (Sight.WORLD_STATE_UNVERSIONED,)))
+    assert first.packages == {"pandas": ""}
+
+
+def test_a_real_check_is_a_real_run() -> None:
+    check = CheckEvent(
+        step=5, index=1, reason="schedule", text="python final.py", exit_code=1, timed_out=False, duration_s=1, output_tail="KeyError"
+    )
+    events = [*attempt(), check, command(6, "python final.py")]
+    *_, last = (action for _, action in judged_actions(events, (Sight.LAST_REAL_RUN,)))
+    assert last.last_real_run is not None and last.last_real_run.output_tail == "KeyError"

@@ -175,3 +175,12 @@ def test_the_accounts_balance(tmp_path_factory: pytest.TempPathFactory, script: 
     assert result.returned + result.failed + result.unresolved == len(provider.asked)
     unresolved = sum(line.cost_microdollars for line in read_requests(root) if line.state is State.UNRESOLVED)
     assert result.charged_microdollars == paid + unresolved <= allowance
+
+
+def test_a_simulated_model_that_errs_in_another_way_is_asked_anew(tmp_path: Path) -> None:
+    provider = Scripted(ANSWER)
+    for miss in (0.1, 0.3, 0.1):
+        with Ledger(tmp_path, UNIT) as ledger:
+            LiveClient(lambda: provider, ledger, PRICES, Allowance(DOLLAR), simulation={"miss": miss}, clock=lambda: NOW).ask(REQUEST)
+    assert len(provider.asked) == 2
+    assert all(request == REQUEST for request in provider.asked)  # and it is shown nothing of that

@@ -12,6 +12,7 @@ import pytest
 from tests.example_report import ATTACK, SETTINGS, cells, dashboard, libraries, tables
 
 from rubrics_gym.report.dashboard import build_dashboard, mix_view, show
+from rubrics_gym.report.evaluation_figures import funnel_figure, pr_curve_figure, reliability_figure
 from rubrics_gym.report.figures import contrasts_figure, failure_mix_figure, precision_recall_figure, validity_figure
 from rubrics_gym.report.headlines import contrast_headline, headlines
 from rubrics_gym.report.specs import SPECS, Unit
@@ -23,6 +24,9 @@ DRAWN = {
     "arms": validity_figure,
     "contrasts": contrasts_figure,
     "precision_recall": precision_recall_figure,
+    "pr_curve": pr_curve_figure,
+    "calibration": reliability_figure,
+    "funnel": funnel_figure,
 }
 
 
@@ -68,10 +72,11 @@ def test_nothing_runs_or_loads_but_what_the_policy_names(html: str) -> None:
 
 
 def test_every_table_and_figure_says_that_it_is_simulated(html: str) -> None:
-    for part in re.findall(r'<div class="table" id="table-(?!pool).*?<div class="scroll"', html, re.DOTALL):
+    for part in re.findall(r'<div class="table" id="table-(?!pool|published_results).*?<div class="scroll"', html, re.DOTALL):
         assert '<span class="mark">simulated</span>' in part
     figures = re.findall(r"<figure>.*?</figure>", html, re.DOTALL)
-    assert len(figures) == 4 and all(">simulated<" in figure for figure in figures)
+    simulated = [figure for figure in figures if "Figure: published" not in figure]  # what was published is not
+    assert len(figures) == 8 and len(simulated) == 7 and all(">simulated<" in figure for figure in simulated)
 
 
 def test_a_live_study_is_not_called_simulated() -> None:

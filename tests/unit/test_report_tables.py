@@ -6,23 +6,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.example_report import STUDY, distribution, episodes, grade, ledger_lines, libraries, tables
+from tests.example_report import STUDY, cells, distribution, episodes, grade, ledger_lines, libraries, tables
+from tests.table_walk import bare, unsaid
 
 from rubrics_gym.records.files import DamagedFile
 from rubrics_gym.records.outcomes import Outcome
 from rubrics_gym.records.trajectory import CheckEvent, CommandEvent, CommandKind, EndEvent, FinalEvent, Route, StartEvent
-from rubrics_gym.report.arms import Episode, contrasts, read_episode, results_per_arm
+from rubrics_gym.report.arms import results_per_arm
+from rubrics_gym.report.contrasts import contrasts
+from rubrics_gym.report.episodes import Episode, read_episode
 from rubrics_gym.report.ledger import attempt_rows, last_lines, request_rows
 from rubrics_gym.report.mixes import failure_mix
-from rubrics_gym.report.specs import SPECS, Unit
+from rubrics_gym.report.specs import SPECS
+from rubrics_gym.report.table_spec import Column, TableSpec, Unit, estimate, evidence, rate
 from rubrics_gym.report.times import attempt_times, time_rows
 from rubrics_gym.report.writing import format_cell, read_table, table_csv, write_parquet, write_table
 from rubrics_gym.store.attempts import AttemptRow, AttemptState
 from rubrics_gym.store.ledger import State
 from rubrics_gym.store.requests import Ledger
-
-RATES = {Unit.SHARE, Unit.POINTS}
-WITHOUT_RATES = {"pool", "requests", "attempts"}
 
 
 def episode(arm: str, task: str, repeat: int, outcome: Outcome | None, **facts: Any) -> Episode:
@@ -33,23 +34,35 @@ def episode(arm: str, task: str, repeat: int, outcome: Outcome | None, **facts: 
 
 
 @pytest.mark.parametrize("name", sorted(SPECS))
-def test_no_rate_travels_without_its_evidence(name: str) -> None:
-    """A table with a rate has n, clusters, interval kind, study or distribution, and the simulated label; each rate has its interval's ends or is one."""
-    columns = {column.name: column for column in SPECS[name].columns}
-    if not any(column.unit in RATES for column in columns.values()):
-        assert name in WITHOUT_RATES | {"times"}
-        return
-    assert {"n", "clusters", "interval_kind", "simulated"} <= columns.keys()
-    assert {"study", "distribution"} & columns.keys()
+def test_no_number_travels_without_its_evidence(name: str) -> None:
+    """Every number has an interval or the reason why it has none, and n, clusters, kind of interval, study or distribution, and the simulated label."""
+    assert bare(SPECS[name]) == []
+
+
+def test_a_bare_number_is_found() -> None:
+    """The test above can fail: a rate without interval or reason, and one whose table says neither n nor source."""
+    kept = evidence()
+    assert bare(TableSpec("t", "", "", (Column("rate", "", Unit.SHARE), *kept))) == ["rate"]
+    assert bare(TableSpec("t", "", "", (Column("rate", "", Unit.SHARE, exact="a count"), *kept))) == []
+    assert bare(TableSpec("t", "", "", (*estimate("rate", ""), *kept[:-2]))) == ["rate"]
+    assert bare(TableSpec("t", "", "", (*rate("one", ""), *kept))) == []
+    assert bare(TableSpec("t", "", "", (*rate("one", "")[:-3], *kept))) == ["one"]
 
 
 @pytest.mark.parametrize("name", sorted(set(SPECS) - {"pool"}))
-def test_every_row_that_has_a_rate_says_how_many_and_whether_simulated(name: str) -> None:
+def test_every_row_with_a_number_says_how_many_by_what_method_and_whether_simulated(name: str) -> None:
     spec = SPECS[name]
-    for row in tables()[name]:
-        assert row["simulated"] is True
-        if any(row[column.name] is not None for column in spec.columns if column.unit in RATES):
-            assert row["n"] is not None and row["clusters"] is not None and row["interval_kind"]
+    rows = tables()[name]
+    assert rows and all(row["simulated"] is (name != "published_results") for row in rows)
+    assert [unsaid(spec, row) for row in cells(name, rows)] == [[]] * len(rows)
+
+
+def test_a_row_that_says_too_little_is_found() -> None:
+    (row,) = cells("arms", tables()["arms"])[:1]
+    assert unsaid(SPECS["arms"], row) == []
+    assert "validity" in unsaid(SPECS["arms"], row | {"n": ""}) and "validity" in unsaid(SPECS["arms"], row | {"study": ""})
+    assert unsaid(SPECS["arms"], row | {"validity_low": "", "note": ""}) == ["validity"]
+    assert unsaid(SPECS["arms"], row | {"validity_low": "", "note": "one cluster"}) == []
 
 
 @pytest.mark.parametrize("name", sorted(SPECS))
@@ -78,7 +91,7 @@ def test_results_per_arm_by_hand() -> None:
     assert (row["valid"], row["medals"], row["above_median"]) == (3, 1, 2)
     assert (row["validity"], row["n"], row["clusters"]) == (0.75, 4, 2)
     assert (row["bound_low"], row["bound_high"]) == pytest.approx((3 / 6, 5 / 6))
-    assert row["valid_by_repeat"] == "1*, 2* (1.5)"
+    assert row["by_run"] == "1/1/1*, 2/0/1* (1.5)"
 
 
 @pytest.mark.parametrize("outcome", list(Outcome))
@@ -126,7 +139,7 @@ def test_swapping_the_arms_swaps_the_sign() -> None:
 
 
 def test_holm_is_within_an_endpoint() -> None:
-    for endpoint in ("valid", "above_median"):
+    for endpoint in ("valid", "above_median", "normalised_score"):
         family = [row for row in tables()["contrasts"] if row["endpoint"] == endpoint]
         smallest = min(family, key=lambda row: row["p"])
         assert smallest["p_holm"] == pytest.approx(min(1, smallest["p"] * len(family)))
@@ -220,6 +233,7 @@ def test_real_runs_leave_out_installs_and_what_did_not_run() -> None:
     assert (times.stage, times.group, times.real_run_s, times.final_s, times.episode_s) == ("evaluate", "judge", 3.5, 4.0, 60.0)
     (row,) = time_rows([times], STUDY, simulated=True)
     assert row["real_run_s"] == 3.5 and row["real_run_s_low"] is None and row["note"]
+    assert (row["with_final_s"], row["to_ceiling"], row["to_ceiling_note"]) == (64.0, None, "nothing observed")
 
 
 # ---------------------------------------------------------------- writing
@@ -242,9 +256,10 @@ def test_not_a_number_is_refused() -> None:
 
 
 def test_the_same_rows_are_the_same_bytes_and_come_back(tmp_path: Path) -> None:
+    again = tables.__wrapped__()
     for name, rows in tables().items():
         spec = SPECS[name]
-        assert table_csv(spec, rows) == table_csv(spec, tables()[name])
+        assert table_csv(spec, rows) == table_csv(spec, again[name])
         write_table(spec, rows, tmp_path / f"{name}.csv")
         back = read_table(tmp_path / f"{name}.csv")
         assert [list(row) for row in back] == [[column.name for column in spec.columns]] * len(rows)

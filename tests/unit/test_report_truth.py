@@ -8,7 +8,8 @@ import pytest
 
 from rubrics_gym.records.failures import Categorized, Cause, FailureEvent
 from rubrics_gym.records.trajectory import CommandEvent, CommandKind, Event, FileEvent, FinalEvent, Route
-from rubrics_gym.report.truth import Attempt, Finding, findings, read_plan, truth_rows
+from rubrics_gym.report.truth import Attempt, Finding, findings, planted_mix_rows, read_plan, truth_rows
+from rubrics_gym.settings.study import Statistics
 
 UNIT = "rollouts/pool/packaged/a/0"
 
@@ -59,7 +60,7 @@ def test_a_planted_crash_that_showed_is_followed_to_its_type_and_category() -> N
                 failures=[failure(2, "missing_package")], categories={"e2": answer},
             )
         )  # fmt: skip
-        assert finding == Finding(CRASH["label"], UNIT, True, True, True, categorised)
+        assert finding == Finding(CRASH["label"], UNIT, True, True, True, categorised, "runtime:missing_package", finding.found_bin)
 
 
 def test_a_detector_that_overlooks_it_does_not_hide_that_it_surfaced() -> None:
@@ -116,10 +117,10 @@ def cause(category: str | None) -> Cause:
 @pytest.mark.parametrize(
     ("ended_wrong", "named", "expected"),
     [
-        (True, cause("output_format"), Finding("output_format", UNIT, True, True, None, True)),
-        (True, cause("wrong_metric"), Finding("output_format", UNIT, True, True, None, False)),
-        (True, cause(None), Finding("output_format", UNIT, True, False, None, None)),
-        (True, None, Finding("output_format", UNIT, True, False, None, None)),
+        (True, cause("output_format"), Finding("output_format", UNIT, True, True, None, True, "output_format", "output_format")),
+        (True, cause("wrong_metric"), Finding("output_format", UNIT, True, True, None, False, "output_format", "wrong_metric")),
+        (True, cause(None), Finding("output_format", UNIT, True, False, None, None, "output_format", None)),
+        (True, None, Finding("output_format", UNIT, True, False, None, None, "output_format", None)),
         (False, None, Finding("output_format", UNIT, False)),
         (None, None, Finding("output_format", UNIT, False)),
     ],
@@ -152,3 +153,24 @@ def test_shares_have_their_own_denominators() -> None:
     assert total == row | {"kind": "total"}
     (nothing,) = truth_rows([], "example", simulated=True)
     assert nothing["detected_share"] is None and nothing["n"] == 0
+
+
+def test_planted_and_recovered_mix_are_of_the_mistakes_that_surfaced() -> None:
+    def found(task: int, planted: str, sorted_as: str | None) -> Finding:
+        return Finding("kind", f"rollouts/pool/packaged/task-{task}/0", True, sorted_as is not None, None, None, planted, sorted_as)
+
+    exact = [found(task, kind, kind) for task in range(6) for kind in ("a", "b")]
+    rows = planted_mix_rows(
+        [*exact, Finding("kind", "rollouts/pool/packaged/task-0/0", False, planted_bin="c")], "s", True, Statistics(), seed=1
+    )
+    assert [(row["bin"], row["planted"], row["recovered"], row["distance"], row["clusters"]) for row in rows] == [
+        ("a", 6, 6, 0.0, 6),
+        ("b", 6, 6, 0.0, 6),
+    ]
+    wrong = [found(task, "a", "b" if task % 2 else None) for task in range(6)]
+    rows = planted_mix_rows([*exact, *wrong], "s", True, Statistics(), seed=1)
+    shares = {row["bin"]: (row["planted_share"], row["recovered_share"]) for row in rows}
+    assert shares == {"a": (pytest.approx(12 / 18), pytest.approx(6 / 15)), "b": (pytest.approx(6 / 18), pytest.approx(9 / 15))}
+    assert rows[0]["distance"] == pytest.approx(100 * (12 / 18 - 6 / 15))
+    assert rows[0]["distance_low"] <= rows[0]["distance"] <= rows[0]["distance_high"]
+    assert planted_mix_rows([], "s", True, Statistics(), seed=1) == []

@@ -78,12 +78,20 @@ def test_numbers_given_as_text_and_reordered_keys_give_the_same_slices(config: d
     put(config, "libraries.given", {"recipe": "import", "path": "rubrics.jsonl"})
     put(config, "collections.logs", {"import": "somewhere"})
     put(config, "protocol", {"name": "small"})
+    put(config, "evaluation.shadows", {})
     study = loading.load_study(config, "a")
     turned = dict(reversed(list(config.items())))
     turned["evaluation"] = {**dict(reversed(list(config["evaluation"].items()))), "repeats": "1"}
     turned["seed"] = str(config["seed"])
     again = loading.load_study(turned, "b")
-    wildcards = {"collection": "pool", "arm": "matched", "library": "matched", "distribution": "pool_complete", "judge": "matched"}
+    wildcards = {
+        "collection": "pool",
+        "arm": "matched",
+        "library": "matched",
+        "distribution": "pool_complete",
+        "judge": "matched",
+        "benchmark": "packaged",
+    }
     made_by = dict.fromkeys(("mine_candidates", "merge_library", "categorize_rubrics"), "mined")
     made_by |= {"fill_quota": "planned", "import_library": "given"}
     for rule in slices.SLICES:
@@ -109,3 +117,29 @@ def test_a_collection_is_collected_or_imported(config: dict[str, Any]) -> None:
         loading.load_study({**config, "collections": {**config["collections"], "mine": {"import": "logs", "fromat": "atif"}}}, "a")
     with pytest.raises(loading.ConfigurationError, match=r"unknown key `collections.mine.attemps`. Did you mean `attempts`"):
         loading.load_study({**config, "collections": {**config["collections"], "mine": {"attemps": 2}}}, "a")
+
+
+def test_a_block_set_to_null_is_left_out(config: dict[str, Any]) -> None:
+    above = {"extends": "config/config.yaml", "arms": {"random": None}, "evaluation": {"arms": ["execute"]}}
+    assert "random" not in loading.load_study(above, "a").arms
+    assert "random" in loading.load_study(config, "b").arms
+
+
+def test_every_library_of_the_sources_is_a_recipe_that_other_collections_can_take() -> None:
+    sources = {
+        "wrong_answers", "whole_rollouts", "weighted", "weighted_outcome", "crashed_commands", "filtered_pool_trace", "filtered_oracle_trace",
+        "filtered_pool", "filtered_oracle", "quota", "quota_200", "quota_100", "quota_50", "filtered_pool_scrambled", "filtered_pool_random",
+    }  # fmt: skip
+    study = loading.load_study(loading.read_file("config/studies/miners.yaml"), "miners.yaml")
+    assert sources <= study.libraries.keys()
+    assert {name for name in study.libraries if loading.contaminated(study, name)} == {"filtered_oracle_trace", "filtered_oracle"}
+    assert {tuple(loading.collections_behind(study, name)) for name in sources} == {("pool",)}
+    with pytest.raises(ConfigurationError, match="names the collection `third`"):  # a fragment: the collections are the study's
+        loading.load_study(loading.resolve_extends({"extends": ["config/config.yaml", "config/libraries.yaml"]}), "libraries.yaml")
+
+
+def test_of_several_files_the_last_is_nearest(tmp_path: Path) -> None:
+    for name, seed in (("a", 1), ("b", 2)):
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump({"seed": seed, name: 1}))
+    both = loading.resolve_extends({"extends": [str(tmp_path / "a.yaml"), str(tmp_path / "b.yaml")], "c": 1})
+    assert (both["seed"], both["a"], both["b"], both["c"]) == (2, 1, 1, 1)

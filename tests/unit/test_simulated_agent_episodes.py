@@ -47,7 +47,9 @@ class Bench:
     def episode(self, seed: int, settings: AgentSimulation) -> None:
         """Run an episode to its `submit`."""
         agent = Agent(settings, self.plans.append)
-        system = PROMPT.render("system", deliverable=self.task.deliverable, final_s="60", steps=30, command_s="60", memory_mb=3000)
+        system = PROMPT.render(
+            "system", deliverable=self.task.deliverable, final_s="60", steps=30, command_s="60", memory_mb=3000, network="index"
+        )
         messages: tuple[Message, ...] = (
             Message(role="user", text=PROMPT.render("user", statement=self.task.statement, files="\n".join(self.task.files))),
         )

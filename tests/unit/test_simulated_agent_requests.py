@@ -58,7 +58,7 @@ def first_message(
 
 
 def request(messages: tuple[Message, ...], seed: int) -> Request:
-    system = PROMPT.render("system", deliverable="submission.csv", final_s="12", steps=30, command_s="8", memory_mb=3000)
+    system = PROMPT.render("system", deliverable="submission.csv", final_s="12", steps=30, command_s="8", memory_mb=3000, network="index")
     return Request(purpose="agent", model="simulated-agent-1", system=system, messages=messages, seed=seed)
 
 
@@ -280,7 +280,7 @@ def seeds_with_a_plant(settings: AgentSimulation, count: int) -> list[int]:
     ],
 )
 def test_a_remark_in_plain_words_leads_to_the_part_at_fault(kind: str, remark: str) -> None:
-    shown = FEEDBACK.render("verdict", predicted_reward=0.0, criteria=[{"violated": True, "text": remark}])
+    shown = FEEDBACK.render("verdict", preamble=True, predicted_reward=0.0, criteria=[{"violated": True, "text": remark}])
     settings = of_kind(kind)
     seeds = seeds_with_a_plant(settings, 5)
     cured = []
@@ -293,7 +293,10 @@ def test_a_remark_in_plain_words_leads_to_the_part_at_fault(kind: str, remark: s
 
 def test_a_false_alarm_can_spoil_correct_code() -> None:
     shown = FEEDBACK.render(
-        "verdict", predicted_reward=0.0, criteria=[{"violated": True, "text": "The metric of the task is not what the predictions serve."}]
+        "verdict",
+        preamble=True,
+        predicted_reward=0.0,
+        criteria=[{"violated": True, "text": "The metric of the task is not what the predictions serve."}],
     )
     spoilt = {}
     for chance in (0.0, 1.0):
@@ -306,7 +309,9 @@ def test_a_false_alarm_can_spoil_correct_code() -> None:
 
 
 def test_a_clean_verdict_is_taken_as_done() -> None:
-    shown = FEEDBACK.render("verdict", predicted_reward=1.0, criteria=[{"violated": False, "text": "All columns are there."}])
+    shown = FEEDBACK.render(
+        "verdict", preamble=True, predicted_reward=1.0, criteria=[{"violated": False, "text": "All columns are there."}]
+    )
     episode = Episode(6, shown)
     episode.run()
     assert len(episode.programs) == 1

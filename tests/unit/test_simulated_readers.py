@@ -14,11 +14,11 @@ from rubrics_gym.failures.causes import Reviewer, evidence
 from rubrics_gym.failures.detection import detect
 from rubrics_gym.failures.taxonomy import load_taxonomy
 from rubrics_gym.failures.types import load_rules
-from rubrics_gym.libraries.mining import Miner
-from rubrics_gym.libraries.traces import trace_of
+from rubrics_gym.libraries.mining import PLAIN_SCHEMA, Miner, ask_for_rubrics
+from rubrics_gym.libraries.traces import at_end, at_step, trace_of
 from rubrics_gym.models.client import Answer
 from rubrics_gym.models.prompts import load_prompt
-from rubrics_gym.models.request import Provider, Request, Response
+from rubrics_gym.models.request import Message, Provider, Request, Response
 from rubrics_gym.providers.simulated import classifier as simulated_classifier
 from rubrics_gym.providers.simulated import miner as simulated_miner
 from rubrics_gym.providers.simulated import reviewer as simulated_reviewer
@@ -380,3 +380,61 @@ def test_simulated_readers_share_nothing() -> None:
         imported = set(re.findall(r"^from (rubrics_gym\.[\w.]+) import", path.read_text(), re.MULTILINE))
         own = {name for name in imported if name.startswith("rubrics_gym.providers.simulated.miner") and path.parent.name == "miner"}
         assert imported - own <= {"rubrics_gym.models.request", "rubrics_gym.settings.study"}, path
+
+
+# ---------------------------------------------------------------- the other miners
+
+
+def read_by(name: MinerName, events: list[Any], grade: Grade, handed_in: str) -> list[Any]:
+    miner = Miner(name, MODEL, load_prompt(str(RESOURCES / f"prompts/miners/{name}.yaml")), 1)
+    client = Asking(simulated_miner.Miner(EXACT))
+    trace = trace_of("pool", events, grade, handed_in, RULES, 100_000)
+    return [miner.mine(reading, client) for reading in miner.readings(trace, 100_000)]
+
+
+def test_each_miner_gets_rubrics_about_what_it_reads() -> None:
+    events, grade = rollout(PREDICTION, "submission.csv", UNCHECKED, "id,y", [CRASHED, dict()])
+    (wrong,) = read_by(MinerName.WRONG_ANSWER, events, grade, "id,y\n1,0\n")
+    assert [sort(rubric).category for rubric in wrong.rubrics] == ["not_validated_against_baseline"]
+    (crash,) = read_by(MinerName.CRASHED_COMMAND, events, grade, "id,y\n1,0\n")
+    assert [sort(rubric).runtime_type for rubric in crash.rubrics] == ["missing_package"]
+    (whole,) = read_by(MinerName.WHOLE_ROLLOUT, events, grade, "id,y\n1,0\n")
+    assert 3 <= len(whole.rubrics) <= 6 and not any(one.weight for one in whole.rubrics)
+    assert wrong.rejected == crash.rejected == whole.rejected == {}
+
+
+def quota_titles(failure: Any, category: str, rounds: int) -> list[list[str]]:
+    """What a quota request gives, round by round, each time shown all titles so far."""
+    prompt = load_prompt(str(RESOURCES / "prompts/miners/quota.yaml"))
+    title, definition = TAXONOMY.describe(category)
+    client, titles, given = Asking(simulated_miner.Miner(EXACT)), [], []
+    for _ in range(rounds):
+        request = Request(
+            purpose="mine",
+            model="m",
+            system=prompt.render("system", most=3, title=title, definition=definition),
+            messages=(Message(role="user", text=prompt.render("user", trace=failure, titles=titles)),),
+            output_schema=PLAIN_SCHEMA,
+        )
+        given.append([rubric["title"] for rubric in ask_for_rubrics(request, client).candidates])
+        titles += given[-1]
+    return given
+
+
+def test_a_quota_request_is_answered_with_what_is_not_there_until_nothing_is_left() -> None:
+    events, grade = rollout(PREDICTION, "submission.csv", UNCHECKED, "id,y", [CRASHED, dict()])
+    failure = at_step(trace_of("pool", events, grade, "", RULES, 100_000), 1, 100_000)
+    rounds = quota_titles(failure, "runtime:missing_package", 12)
+    fresh = [title for titles in rounds for title in titles]
+    first = rounds[0]
+    assert len(first) == 3 and all("lightgbm" in title for title in first)
+    assert len(set(fresh)) < len(fresh)  # in the end it repeats itself, as a miner does
+    assert len(rounds[-1]) == 1 and rounds[-1][0] in {title for titles in rounds[:-1] for title in titles}
+
+
+def test_causes_are_written_about_by_the_words_of_their_category() -> None:
+    events, grade = rollout(PREDICTION, "submission.csv", UNCHECKED, "id,y", [dict()])
+    end = at_end(trace_of("pool", events, grade, "id,y\n1,0\n", RULES, 100_000), 100_000)
+    (titles,) = quota_titles(end, "not_validated_against_baseline", 1)
+    (other,) = quota_titles(end, "wrong_metric", 1)
+    assert titles and other and not set(titles) & set(other)

@@ -40,7 +40,7 @@ def test_equal_units_on_record_are_extrapolated_without_a_range() -> None:
     found = estimate(10, [use] * 6, EXPECTATIONS["agent"], MODEL, TODAY, PRICES, Limit(3.0))
     assert (found.requests.typical, found.dollars.typical) == (40, pytest.approx(0.015))
     assert found.requests.low == found.requests.high
-    assert found.basis == "6 units on record"
+    assert found.basis == "6 on record"
 
 
 def test_without_a_record_the_expectation_is_priced_and_the_limits_bound_it() -> None:
@@ -53,7 +53,7 @@ def test_without_a_record_the_expectation_is_priced_and_the_limits_bound_it() ->
     assert found.requests == Span(low=2, typical=20, high=200)
     assert found.dollars.typical == pytest.approx(0.02)  # 20,000 tokens at $1 per million
     assert found.dollars.high == pytest.approx(0.1)  # two units of at most $0.05
-    assert found.basis == "stated expectation"
+    assert found.basis == "expectation"
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_hours_come_from_measured_jobs_and_are_unknown_without_one(tmp_path: Pat
     assert line.hours == pytest.approx(0.5)
     (line,) = plans(tmp_path / "store").lines([job], tmp_path / "none")
     assert line.hours is None
-    assert "unknown" in plan_text("default", [line])
+    assert "unmeasured" in plan_text("default", [line])
 
 
 def test_nothing_to_do_is_said_so() -> None:

@@ -421,8 +421,8 @@ def test_a_competition_that_is_not_what_upstream_prepared_is_refused(tmp_path: P
 
 def test_the_splits_of_mlebench() -> None:
     splits = load_benchmark("mlebench").splits
-    assert {name: len(tasks) for name, tasks in splits.items()} == {"lite": 22, "medium": 38, "high": 15, "all": 75, "dev": 7}
-    assert {*splits["lite"], *splits["medium"], *splits["high"]} == set(splits["all"])
+    assert {name: len(tasks) for name, tasks in splits.items()} == {"lite": 22, "medium": 38, "high": 15, "full": 75, "dev": 7}
+    assert {*splits["lite"], *splits["medium"], *splits["high"]} == set(splits["full"])
 
 
 # ---------------------------------------------------------------- PaperBench

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
+import yaml
 
 from tests.workflow.conftest import Workflow
 
@@ -22,7 +23,16 @@ from tests.workflow.conftest import Workflow
         ("evaluation={benchmark: nowhere}", "there is no benchmark `nowhere`"),
         ("collections={pool: {tasks: {benchmark: nowhere}}}", "there is no benchmark `nowhere`"),
         ("collections={pool: {tasks: {role: validation}}}", "has no task in the role `validation`"),
+        ("collections={pool: {tasks: {benchmark: dabstep}}}", "the benchmark `dabstep` has no task in the role `train`"),
         ("collections={pool: {tasks: {role: held_out}}}", "held-out tasks are never mined"),
+        ("collections={pool: {tasks: {benchmark: openml, role: validation}}}", "has no task in the role `validation`"),
+        ("collections={pool: {tasks: {benchmark: mlebench, role: development}}}", "`mlebench` has no task in the role `development`"),
+        ("collections={pool: {tasks: {benchmark: dabench}}}", "add `dabench-non-commercial` to `accepted_terms`"),
+        ("collections={pool: {tasks: {benchmark: mlagentbench, prepared: [hous-price]}}}", "mlagentbench has no task 'hous-price'"),
+        (
+            "collections={pool: {tasks: {benchmark: dacode}}}",
+            "the source of dacode is missing (sources/dacode). Run `make source NAME=dacode`",
+        ),
     ],
 )
 def test_a_mistaken_configuration_is_one_paragraph(tree: Workflow, overlay: str, says: str) -> None:
@@ -59,3 +69,33 @@ def test_a_second_workflow_is_refused_and_a_dry_run_beside_it_is_not(tree: Workf
             assert tree.dry_run().returncode == 0
         finally:
             process.kill()
+
+
+def test_a_source_that_is_fetched_and_looked_through_lets_a_study_start(tree: Workflow) -> None:
+    """`make source` fetches a pinned commit, says what is complete, and writes nothing of the source into results/."""
+    upstream = tree.folder / "upstream"
+    files = {"da_code/configs/task/all.jsonl": "{}\n", "da_code/source/dm-csv-001/README.md": "nothing\n"}
+    for name, text in files.items():
+        (upstream / name).parent.mkdir(parents=True, exist_ok=True)
+        (upstream / name).write_text(text)
+    for arguments in (
+        ["init", "--quiet"],
+        ["add", "-A"],
+        ["-c", "user.name=T", "-c", "user.email=t@example.org", "commit", "--quiet", "-m", "one"],
+    ):
+        subprocess.run(["git", "-C", str(upstream), *arguments], check=True)
+    commit = subprocess.run(["git", "-C", str(upstream), "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    table = tree.folder / "resources" / "benchmarks" / "dacode.yaml"
+    source = yaml.safe_load(table.read_text())["source"]
+    table.write_text(table.read_text().replace(source["repository"], upstream.as_uri()).replace(source["commit"], commit))
+
+    run = tree.snakemake("results/sources/dacode.json", "--force")
+    assert run.returncode == 0, run.stderr
+    assert "dacode: 0 tasks are complete, 53 are not" in run.stdout + run.stderr
+    assert (tree.folder / "sources" / "dacode" / "da_code" / "configs").is_dir()
+    assert [path.name for path in (tree.folder / "results" / "sources").iterdir()] == ["dacode.json"]
+
+    refused = tree.snakemake("-n", "results/dashboard.html", "--config", "collections={pool: {tasks: {benchmark: dacode}}}")
+    printed = refused.stdout + refused.stderr
+    assert refused.returncode != 0 and "Traceback" not in printed, printed
+    assert "the source of dacode is incomplete for 18 of 18 tasks; di-text-001: " in printed

@@ -22,94 +22,136 @@ CONFIG = ("--configfile", "config/small.yaml")
 
 PAGE = {"build_dashboard"}
 FIGURES = {"draw_figures"} | PAGE
-COSTS = {"account_costs"} | PAGE
+COSTS = {"account_costs"} | FIGURES
 TABLES = {"build_tables"} | FIGURES
-EPISODE = {"run_episode", "run_final", "grade_episode"} | TABLES | COSTS
+PAGES = {"build_pages"} | PAGE
+FEEDBACK = {"measure_feedback"} | FIGURES
+EPISODE = {"run_episode", "run_final", "grade_episode"} | TABLES | FEEDBACK | COSTS | PAGES
 MEASURED = {"measure_judge"} | FIGURES
-REPLAY = {"replay_judge"} | MEASURED | COSTS
+AUDIT = {"audit_exposure"} | FIGURES
+REPLAY = {"replay_judge"} | MEASURED | AUDIT | COSTS | PAGES
 TRUTH = {"build_truth_table"} | FIGURES
-MIX = {"failure_distribution"} | TABLES
-FAILURES = {"detect_failures", "categorize_failures", "attribute_causes"} | MIX | TRUTH | COSTS
+MIX = {"failure_distribution", "compare_mixes"} | TABLES | AUDIT
+READ = {"compare_readers"} | FIGURES
+FAILURES = {"detect_failures", "categorize_failures", "attribute_causes", "recategorize_failures"} | MIX | READ | TRUTH | COSTS
 EXECUTED = EPISODE | FAILURES | REPLAY  # the execute arm's episodes are the held-out failures and the judge's truth
 JUDGED = EPISODE | REPLAY
-MATCHED = {"match_library", "scramble_library", "sample_library", "embed_library"} | JUDGED
+MATCHED = {"match_library", "verify_match", "scramble_library", "sample_library", "embed_library"} | JUDGED
 SORTED = {"categorize_rubrics"} | MATCHED
 MERGED = {"merge_library"} | SORTED
 MINED = {"mine_candidates"} | MERGED
-ROLLOUTS = {"collect_rollout", "grade_rollout"} | FAILURES | MINED
+ROLLOUTS = {"collect_rollout", "grade_rollout"} | FAILURES | MINED | PAGES
 
 # rules that follow from the others in every line of the table where they occur: which of them read a leaf themselves makes no difference
-LATE = TABLES | MEASURED | TRUTH | COSTS | {"failure_distribution"}
+LATE = TABLES | MEASURED | FEEDBACK | TRUTH | COSTS | READ | {"failure_distribution", "compare_mixes"}
 
 # pattern of a leaf -> rules that its change plans. The first pattern that matches counts.
 EXPECTED: list[tuple[str, set[str]]] = [
-    (r"name", TABLES | MEASURED | TRUTH | COSTS),
+    (r"name", TABLES | MEASURED | FEEDBACK | TRUTH | COSTS | READ | {"compare_mixes"}),
     (r"seed", ROLLOUTS | EXECUTED),
-    (r"models\.agent\.model|models\.agent\.max_tokens", ROLLOUTS | EXECUTED),
-    (r"models\.judge\.(model|max_tokens)", JUDGED),
-    (r"models\.miner\.(model|max_tokens)", MINED),
-    (r"models\.classifier\.(model|max_tokens)", {"categorize_failures", "build_truth_table"} | MIX | SORTED),
-    (r"models\.reviewer\.(model|max_tokens)", {"attribute_causes"} | MIX | TRUTH | MATCHED),
+    (r"models\.agent\.(model|max_tokens|effort)", ROLLOUTS | EXECUTED),
+    (r"models\.judge\.(model|max_tokens|effort)", JUDGED),
+    (r"models\.miner\.(model|max_tokens|effort)", MINED | READ),
+    (r"models\.second_classifier\.(model|max_tokens|effort)", {"recategorize_failures"} | READ | COSTS),
+    (r"models\.classifier\.(model|max_tokens|effort)", {"categorize_failures", "build_truth_table"} | MIX | READ | SORTED),
+    (r"models\.reviewer\.(model|max_tokens|effort)", {"attribute_causes"} | MIX | READ | TRUTH | MATCHED),
     (r"simulation\.agent\..*", ROLLOUTS | EXECUTED),
     (r"simulation\.judge\..*", JUDGED),
     (r"simulation\.miner\..*", MINED),
-    (r"simulation\.classifier\..*", {"categorize_failures", "build_truth_table"} | MIX | SORTED),
-    (r"simulation\.reviewer\..*", {"attribute_causes"} | MIX | TRUTH | MATCHED),
+    (r"simulation\.classifier\..*", {"categorize_failures", "build_truth_table"} | MIX | READ | SORTED),
+    (r"simulation\.second_classifier\..*", {"recategorize_failures"} | READ | COSTS),
+    (r"simulation\.reviewer\..*", {"attribute_causes"} | MIX | READ | TRUTH | MATCHED),
+    (
+        r"sandbox\.final_network|evaluation\.final_start",
+        {"run_final", "grade_episode", "attribute_causes"} | TABLES | MEASURED | FEEDBACK | COSTS | MIX | READ | TRUTH | PAGES,
+    ),
+    (r"sandbox\.network", ROLLOUTS | EXECUTED),  # the final run has its own
     (r"sandbox\..*", ROLLOUTS | EXECUTED),
     (r"collections\.pool\.tasks\.limit", {"prepare_task"} | ROLLOUTS),
     (r"collections\.pool\.tasks\.prepared", set()),  # no packaged task asks for work by hand
     (r"collections\.pool\.attempts", ROLLOUTS),
     (r"collections\.pool\.limits\..*", ROLLOUTS),
-    (r"distributions\.pool_complete\.target", MIX | MATCHED),
-    (r"distributions\.heldout_complete\.target", MIX),
-    (r"libraries\.mined\.(per_rollout|trace_chars)", MINED),
+    (r"distributions\.pool_complete\.(target|min_confidence)", MIX | MATCHED),
+    (r"distributions\.heldout_complete\.(target|min_confidence)", MIX),
+    (r"libraries\.mined\.(miner|per_request|trace_chars|weights)", MINED),
     (r"libraries\.mined\.merge\..*", MERGED),
     (r"libraries\.matched\.target", MATCHED),
+    (r"libraries\.matched\.(order|total)", MATCHED),
     (r"libraries\.scrambled\.source", {"scramble_library", "embed_library"} | JUDGED),
     (r"libraries\.random\.source|libraries\.random\.size_of", {"sample_library", "embed_library"} | JUDGED),
     (r"arms\.execute\..*", EXECUTED),
     (r"arms\.(notice|checks_only)\..*", EPISODE),
-    (r"arms\.\w+\.(submit|escalate)\..*", EPISODE),  # the replayed judge knows no policy
+    (r"arms\.(matched|random|scrambled)\.((submit|escalate)\..*|preamble|installs|limits_factor)", EPISODE | AUDIT),
+    (r"arms\.\w+\.((submit|escalate)\..*|preamble|installs|limits_factor)", EPISODE),  # the replayed judge knows no policy
+    (r"arms\.task_only\.judge\.library", JUDGED),
     (r"arms\.\w+\..*", JUDGED),
     (r"evaluation\.split", {"prepare_task"} | EXECUTED),
     (r"evaluation\.repeats", EXECUTED),
     (r"evaluation\.limits\..*", EXECUTED),
-    (r"statistics\..*", TABLES | MEASURED | TRUTH | COSTS),
+    (r"statistics\..*", TABLES | MEASURED | FEEDBACK | TRUTH | COSTS | READ | {"compare_mixes"}),
+    (r"labelling\.per_question", set()),  # nobody has labelled: no sheet is part of the study,
     (r"(budget|requests)\..*", set()),  # how is asked, and what it may cost, is no reason to ask again
     (r"holdouts", {"list_pool"} | PAGE),  # of this pool, the variants differ in its last tasks only
     (r"accepted_terms", set()),
+    (r"evaluation\.(unreachable|subsets)", TABLES),
+    (r"evaluation\.contrasts", TABLES | MEASURED | COSTS),
+    (r"evaluation\.rejudged", REPLAY),
+    (r"evaluation\.inference\..*", TABLES),
+    (r"evaluation\.suppress_below", MEASURED),
     (r"report\.title", PAGE),
+    (r"encoder\.source", {"export_encoder"} | MERGED),
 ]
+
+PART = set().union(*(rules for _, rules in EXPECTED))  # of the default study; other rules are asked for by name
 
 # leaves that are flipped otherwise, or whose flip is another study altogether
 ELSEWHERE = re.compile(
-    r"extends|pathvars.*|models\.\w+\.provider|sandbox\.kind|collections\.pool\.sealed|collections\.pool\.tasks\.(benchmark|role)"
+    r"extends|protocol|pathvars.*|models\.\w+\.provider|sandbox\.kind|collections\.pool\.sealed|collections\.pool\.tasks\.(benchmark|role)"
     r"|distributions\.\w+\.collections|libraries\.\w+\.(recipe|collections)|libraries\.matched\.source|arms\.\w+\.code_runs"
-    r"|evaluation\.(arms|benchmark)|simulation\.agent\.mix|arms\.\w+\.(checks|judge)$"
+    r"|evaluation\.(arms|benchmark|shadows)|simulation\.agent\.mix|taxonomy|labelling\.sheets|arms\.\w+\.(checks|judge)$"
 )
 # leaves whose new value planning depends on names, given by hand
 BY_NAME: dict[str, Any] = {
     "evaluation.split": "all",
+    "evaluation.contrasts": [["matched", "notice"]],
+    "evaluation.unreachable": ["orange-juice-brand"],
+    "evaluation.subsets": {"without_one": ["orange-juice-brand"]},
+    "evaluation.inference.also": ["bca"],
+    "evaluation.inference.looks": [0.5, 1.0],
     "libraries.matched.target": "heldout_complete",
     "libraries.scrambled.source": "mined",
     "libraries.random.source": "matched",
     "libraries.random.size_of": "scrambled",
     "sandbox.packages": ["numpy", "pandas"],
+    "sandbox.network": "none",
+    "sandbox.final_network": "index",
+    "evaluation.final_start": "as_left",
+    "collections.pool.limits.tokens": 1_000_000,
+    "evaluation.limits.tokens": 1_000_000,
     "arms.task_only.judge.library": "random",
     "arms.scrambled.judge.library": "matched",
     "arms.random.judge.library": "matched",
     "arms.matched.judge.library": "random",
     "collections.pool.tasks.limit": 3,
     "budget.job_requests": 100,
+    "budget.pilot": True,
     "budget.study_usd": 50.0,
     "budget.study_requests": 10_000,
     "budget.deadline": "2030-01-01T00:00:00Z",
+    **{f"models.{role}.effort": "low" for role in ("agent", "judge", "miner", "classifier", "second_classifier", "reviewer")},
     "requests.mode": "replay",
+    "requests.cache": "1h",
+    "requests.batch": ["miner"],
     "requests.reuse_from": {"mine/second": "mine/mined"},
     "requests.endpoints": {"judge": {"url": "http://127.0.0.1:8000/v1"}},
     "collections.pool.tasks.prepared": ["gapminder-africa"],
     "holdouts": "exact",
     "accepted_terms": ["dabench-non-commercial"],
+    "libraries.mined.miner": "whole_rollout",
+    "libraries.mined.per_request": 3,
+    "libraries.mined.weights": ["error"],
+    "libraries.matched.order": "weight",
+    "libraries.matched.total": "largest_that_fills",
 }
 
 
@@ -128,9 +170,18 @@ def flipped(path: str, value: Any) -> Any:
         return BY_NAME[path]
     others = {
         "retrieval": "similarity",
+        "by": "tfidf",
+        "keep": "first",
+        "rounding": "carried",
+        "similarity_floor": 0.2,
+        "protected": {"output_format": 1},
+        "floors": {"output_format": 0.1},
+        "costs": {"runtime:time_limit": 2.0},
         "target": "trace",
         "sees": ["world_state"],
         "hold_on": ["crash"],
+        "installs": "bare",
+        "and_run": "final.py",
     }
     last = path.rsplit(".", 1)[-1]
     if last in others:
@@ -212,7 +263,7 @@ def test_a_changed_leaf_plans_exactly_what_depends_on_it(finished: Workflow, tmp
 
     def rereads(path: str, old: Any) -> set[str]:
         after = read_by(with_leaf(path, flipped(path, old)))
-        return {key[0] for key in before if before[key] != after.get(key)}
+        return {key[0] for key in before if before[key] != after.get(key)} & PART
 
     for path, old in others:
         assert rereads(path, old) - LATE == rereads(first, value) - LATE, path
@@ -258,8 +309,10 @@ def test_a_comment_or_docstring_in_any_module_plans_nothing(finished: Workflow, 
     ("module", "rules"),
     [
         ("grading/dacode/tables.py", set()),  # a grading job reaches no grader but its own
-        ("grading/packaged.py", {"grade_rollout", "grade_episode", "attribute_causes"} | MIX | TRUTH | MINED),
+        ("grading/packaged.py", {"grade_rollout", "grade_episode", "attribute_causes"} | MIX | READ | TRUTH | MINED | PAGES),
         ("libraries/merging.py", MERGED),
+        ("libraries/vectors.py", MERGED | JUDGED),
+        ("libraries/exposure.py", AUDIT | TABLES),
         ("libraries/matching.py", MATCHED | {"failure_distribution"} - {"failure_distribution"}),
         ("judge/judging.py", JUDGED),
         ("report/figures.py", FIGURES),
@@ -297,9 +350,9 @@ def loading_split(name: str) -> tuple[str, ...]:
         ("agent.yaml", ROLLOUTS | EXECUTED),
         ("feedback.yaml", ROLLOUTS | EXECUTED),
         ("judge.yaml", JUDGED),
-        ("miner.yaml", MINED),
-        ("classifier.yaml", {"categorize_failures", "build_truth_table"} | MIX | SORTED),
-        ("reviewer.yaml", {"attribute_causes"} | MIX | TRUTH | MATCHED),
+        ("miners/weighted.yaml", MINED),
+        ("classifier.yaml", {"categorize_failures", "recategorize_failures", "build_truth_table"} | MIX | READ | SORTED),
+        ("reviewer.yaml", {"attribute_causes"} | MIX | READ | TRUTH | MATCHED),
     ],
 )
 def test_a_changed_prompt_plans_the_role_that_reads_it(

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.workflow.conftest import TOP
+from tests.workflow.conftest import TOP, Workflow
 
 RULES = {path.stem: path.read_text() for path in (TOP / "rules").glob("*.smk")}
 
@@ -43,9 +43,27 @@ def test_every_script_belongs_to_a_rule_or_a_make_target() -> None:
         assert script.stem in blocks() or f"scripts/{script.name}" in makefile, script
 
 
+GRADERS = {"grade_rollout", "grade_episode", "grade_self_test", "grade_acceptance"}
+
+
 def test_only_graders_open_private_bundles() -> None:
     readers = {name for name, block in blocks().items() if "private" in part(block, "input")}
-    assert readers == {"grade_rollout", "grade_episode", "grade_self_test", "grade_acceptance"}
+    assert readers == GRADERS
+    for script in (TOP / "scripts").glob("*.py"):
+        if script.stem not in GRADERS | {"prepare_task"}:
+            assert ".private" not in script.read_text(), script
+
+
+def test_no_job_but_grading_reads_a_private_bundle(finished: Workflow) -> None:
+    """Over the jobs of a whole study, as Snakemake itself lists them, not over the text of the rules."""
+    listed = finished.snakemake("--detailed-summary", "results/dashboard.html", "--configfile", "config/small.yaml")
+    assert listed.returncode == 0, listed.stderr
+    header, *rows = [line.split("\t") for line in listed.stdout.splitlines()]
+    rule, inputs, output = (header.index(name) for name in ("rule", "input-file(s)", "output_file"))
+    readers = {row[rule] for row in rows if "private.tar.gz" in row[inputs]}
+    assert readers == {"grade_rollout", "grade_episode"}
+    assert {row[rule] for row in rows if "private.tar.gz" in row[output]} == {"prepare_task"}
+    assert len(rows) > 100
 
 
 @pytest.mark.isolation

@@ -11,6 +11,7 @@ resources/failure_types.yaml.
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import subprocess
 import sys
@@ -93,7 +94,7 @@ def interface_of(wheel: Path) -> Interface:
 def changes(library: str, releases: list[tuple[str, Interface]]) -> list[Change]:
     """What changed between consecutive releases, oldest first. Of what came and went, the last going counts."""
     found: dict[tuple[str, str, str], tuple[str, str]] = {}
-    for (before, old), (after, new) in zip(releases, releases[1:], strict=False):
+    for (before, old), (after, new) in itertools.pairwise(releases):
         found |= {what: (before, after) for what in _differences(old, new) if not what[1].endswith(UNNAMED)}
         for what in _differences(new, old):
             if _worth_listing_as_added(*what):

@@ -33,23 +33,34 @@ class Classifier:
 
     def event(self, event: FailureEvent, client: Client) -> Categorized:
         """The category of a failed command. Inside Runtime its type is the one that the regular expressions gave."""
-        text = self._prompt.render("event", event=event, output=event.output_tail[-OUTPUT_CHARS:])
-        answer = self._ask(event.event_id, text, client)
+        answer = self._ask(event.event_id, self.event_request(event), client)
         return answer.model_copy(update={"runtime_type": event.failure_type if answer.category == RUNTIME else None})
 
     def rubric(self, rubric: Rubric, client: Client) -> Categorized:
         """The category of a rubric, from its words alone; inside Runtime also its type."""
-        return self._ask(rubric.id, self._prompt.render("rubric", rubric=rubric), client)
+        return self._ask(rubric.id, self.rubric_request(rubric), client)
+
+    def has_to_ask(self, rubric: Rubric) -> bool:
+        """Whether a rubric has no category of the taxonomy yet."""
+        return rubric.category not in self._taxonomy.category_ids
 
     def sorted_rubric(self, rubric: Rubric, client: Client) -> Rubric:
         """The rubric with its category; one that has a category of the taxonomy already keeps it and is not asked about."""
-        if rubric.category in self._taxonomy.category_ids:
+        if not self.has_to_ask(rubric):
             return rubric
         answer = self.rubric(rubric, client)
         return rubric.model_copy(update={"category": answer.category, "runtime_type": answer.runtime_type})
 
-    def _ask(self, item_id: str, text: str, client: Client) -> Categorized:
-        request = Request(
+    def event_request(self, event: FailureEvent) -> Request:
+        """What is asked about a failed command."""
+        return self._request(self._prompt.render("event", event=event, output=event.output_tail[-OUTPUT_CHARS:]))
+
+    def rubric_request(self, rubric: Rubric) -> Request:
+        """What is asked about a rubric."""
+        return self._request(self._prompt.render("rubric", rubric=rubric))
+
+    def _request(self, text: str) -> Request:
+        return Request(
             purpose="classify",
             model=self._model.model,
             system=self._system,
@@ -57,7 +68,10 @@ class Classifier:
             output_schema=self._schema,
             max_tokens=self._model.max_tokens,
             seed=self._seed,
+            effort=self._model.effort,
         )
+
+    def _ask(self, item_id: str, request: Request, client: Client) -> Categorized:
         answer = client.ask(request)
         try:
             value = parse(answer.response, self._schema)

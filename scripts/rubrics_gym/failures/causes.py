@@ -64,12 +64,12 @@ class Reviewer:
         self._system = prompt.render("system", categories=taxonomy.categories, runtime_types=taxonomy.runtime_types)
         self._schema = category_schema(taxonomy, reason={"type": "string"})
 
-    def cause(self, evidence: Evidence, client: Client) -> Cause:
-        """The one category that explains the wrong result. ValueError when the attempt did not end wrong: it has no cause."""
+    def question(self, evidence: Evidence) -> str:
+        """What the reviewer is shown of an attempt. ValueError when the attempt did not end wrong: it has no cause."""
         start, grade = evidence.start, evidence.grade
         if not grade.ended_wrong:
             raise ValueError(f"{start.unit}: did not end wrong (outcome {grade.outcome.value}), so there is no cause to name")
-        text = self._prompt.render(
+        return self._prompt.render(
             "user",
             statement=start.statement,
             deliverable_name=start.deliverable,
@@ -80,16 +80,24 @@ class Reviewer:
             final=evidence.final,
             last_output=output_of(evidence.last_run)[-DELIVERABLE_CHARS:] if evidence.last_run else "",
         )
-        request = Request(
+
+    def request(self, evidence: Evidence) -> Request:
+        """What is asked about an attempt. ValueError when it did not end wrong."""
+        return Request(
             purpose="attribute",
             model=self._model.model,
             system=self._system,
-            messages=(Message(role="user", text=text),),
+            messages=(Message(role="user", text=self.question(evidence)),),
             output_schema=self._schema,
             max_tokens=self._model.max_tokens,
             seed=self._seed,
+            effort=self._model.effort,
         )
-        answer = client.ask(request)
+
+    def cause(self, evidence: Evidence, client: Client) -> Cause:
+        """The one category that explains the wrong result. ValueError when the attempt did not end wrong."""
+        start = evidence.start
+        answer = client.ask(self.request(evidence))
         identity = {"unit": start.unit, "benchmark": start.benchmark, "task": start.task, "request_key": answer.key}
         try:
             value = parse(answer.response, self._schema)

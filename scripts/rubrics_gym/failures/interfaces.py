@@ -43,7 +43,8 @@ def read_changes(path: str | Path) -> list[Change]:
         cells = line.split("\t")
         if len(cells) != len(Change._fields):
             raise ValueError(f"{path}, line {number}: {len(cells)} fields; expected {', '.join(Change._fields)}")
-        rows.append(Change(*cells[:-1], tuple(cells[-1].split())))
+        library, kind, owner, having, lacking, items = cells
+        rows.append(Change(library, kind, owner, having, lacking, tuple(items.split())))
     return rows
 
 

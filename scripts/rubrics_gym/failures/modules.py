@@ -16,6 +16,7 @@ class Modules(NamedTuple):
     """Words by which modules are told apart, from resources/failure_types.yaml."""
 
     own_words: frozenset[str]  # of which a project makes the names of its own modules
+    own_endings: frozenset[str]  # words that make a name the project's own when they end it
     packages: frozenset[str]  # packages whose names are such words all the same
     namespaces: frozenset[str]  # names that several packages share: what stands below them is a package
 
@@ -30,6 +31,8 @@ class Modules(NamedTuple):
             return False
         words = [word for word in re.sub(r"(?<=[a-z])(?=[A-Z])", "_", module).lower().split("_") if word and not word.isdigit()]
         if words and all(word.rstrip("0123456789") in self.own_words for word in words):
+            return True
+        if len(words) > 1 and words[-1] in self.own_endings:
             return True
         return any(module in _own_names(frame.path) for frame in frames)
 

@@ -79,11 +79,11 @@ def raised_in(text: str) -> list[Raised]:
     for match in EXCEPTION.finditer(text):
         name = match["name"]
         named = _names_exception(name)
-        if not named and "." not in name and text.rfind(TRACEBACK, end, match.start()) < 0:
+        if not named and not _may_end_traceback(text, match):
             continue
         between = text[end : match.start()]
         traced = TRACEBACK in between or 'File "' in between
-        if not (named if not traced else named or _ends_traceback(between, name)):
+        if not named and not traced:
             continue
         if name.endswith("Warning") and not traced:
             continue
@@ -104,10 +104,13 @@ def _names_exception(name: str) -> bool:
     return last.endswith(SUFFIXES) and (last[0].isupper() or last[0] == "_") and last not in SUFFIXES
 
 
-def _ends_traceback(between: str, name: str) -> bool:
-    """Whether an unknown name stands where a traceback ends: not indented, right after the code of a frame."""
-    last = between.rstrip("\n").rsplit("\n", 1)[-1]
-    return last[:1] in (" ", "\t", "|") and bool(name) and (name[0].isupper() or "." in name) and not name.endswith(".py")
+def _may_end_traceback(text: str, match: re.Match[str]) -> bool:
+    """Whether an unknown name stands where a traceback may end: not indented, right below an indented line."""
+    start, name = match.start(), match["name"]
+    if start < 2 or match.start("name") != start or name.endswith(".py") or not (name[0].isupper() or "." in name):
+        return False
+    above = text.rfind("\n", 0, start - 1) + 1
+    return text[above] in " \t"
 
 
 def _frames(between: str) -> tuple[Frame, ...]:

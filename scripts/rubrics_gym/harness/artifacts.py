@@ -17,7 +17,7 @@ def write_artifacts(path: Path, work: Path, outputs: Path | None = None) -> None
 
     What does not fit (100 MB, 9,000 files) is left out and listed in `.harness/left_out.txt`.
     """
-    files = {name: work / name for name, _ in regular_files(work) if _is_kept(name)}
+    files = {name: work / name for name, _ in regular_files(work) if is_kept(name)}
     names = sorted(files, key=lambda name: (not is_work(name), name))
     kept: dict[str, Path | bytes] = {}
     left_out, total = [], 0
@@ -35,8 +35,8 @@ def write_artifacts(path: Path, work: Path, outputs: Path | None = None) -> None
     write_archive(path, kept)
 
 
-def unpack_work(path: Path, work: Path, without: str) -> None:
-    """Unpack the agent's files and installs into a clean work folder, without the deliverable of the earlier run."""
+def unpack_work(path: Path, work: Path, without: str | None) -> None:
+    """Unpack the agent's files and installs into a clean work folder, without one file (None: all of them)."""
     unpack_archive(path, work)
     for name in [name for name, _ in regular_files(work)]:
         if name == without or PurePosixPath(name).parts[0] == HARNESS_FOLDER:
@@ -45,7 +45,8 @@ def unpack_work(path: Path, work: Path, without: str) -> None:
             (work / name).chmod(0o755)
 
 
-def _is_kept(name: str) -> bool:
+def is_kept(name: str) -> bool:
+    """Whether a file of the work folder is kept: not the data, not a cache, not the harness's own, and of a name that an archive takes."""
     parts = PurePosixPath(name).parts
     odd = "\\" in name or not name.isprintable()  # names that no archive takes
     return not odd and parts[0] not in {"data", ".cache", HARNESS_FOLDER} and "__pycache__" not in parts

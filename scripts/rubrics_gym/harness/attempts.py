@@ -13,14 +13,16 @@ from rubrics_gym.harness.episode import Asks, Attempt, run_episode
 from rubrics_gym.harness.execution import Judge
 from rubrics_gym.harness.recorder import Recorder, read_trajectory
 from rubrics_gym.harness.sandbox import Sandbox
+from rubrics_gym.harness.snapshots import Snapshots
 from rubrics_gym.models.prompts import Prompt
 from rubrics_gym.records.files import iter_json_lines, write_json_lines
 from rubrics_gym.records.tasks import Task
 from rubrics_gym.records.trajectory import EndEvent, FileEvent
 from rubrics_gym.settings.places import wheel_folder
-from rubrics_gym.settings.study import Sandbox as SandboxSettings
+from rubrics_gym.settings.study import SandboxPhase
 from rubrics_gym.tasks.bundles import unpack_public
 
+SNAPSHOTS = "snapshots.tar.gz"
 PLAN = "plan.jsonl"  # what a simulated agent planted; empty for a live one
 
 
@@ -39,7 +41,7 @@ class WorkPlace:
         self._folder = tempfile.TemporaryDirectory(prefix="rubrics-gym-")
         top = Path(self._folder.name)
         self.task: Task = unpack_public(self._public, top)
-        self.data, self.work, self.outputs = top / "data", top / "work", top / "outputs"
+        self.data, self.work, self.outputs, self.snapshots = top / "data", top / "work", top / "outputs", top / "snapshots"
         self.work.mkdir()
         self.outputs.mkdir()
         return self
@@ -68,17 +70,21 @@ def record_attempt(
     attempt: Attempt,
     client: Asks,
     judge: Judge | None,
-    settings: SandboxSettings,
+    settings: SandboxPhase,
     place: WorkPlace,
     folder: Path,
     agent_prompt: Prompt,
     feedback: Prompt,
+    snapshots: bool = False,
 ) -> EndEvent:
-    """Run an episode in a sandbox and leave trajectory.jsonl and artifacts.tar.gz in `folder`."""
+    """Run an episode in a sandbox and leave trajectory.jsonl and artifacts.tar.gz in `folder`, and snapshots.tar.gz when asked for."""
+    kept = Snapshots(place.work, place.snapshots) if snapshots else None
     with (
         Sandbox(settings, attempt.limits, place.work, place.data, wheel_folder()) as sandbox,
         Recorder(folder / "trajectory.jsonl") as recorder,
     ):
-        end = run_episode(attempt, client, judge, sandbox, recorder, agent_prompt, feedback, place.outputs)
+        end = run_episode(attempt, client, judge, sandbox, recorder, agent_prompt, feedback, place.outputs, kept)
     write_artifacts(folder / "artifacts.tar.gz", place.work, place.outputs)
+    if kept is not None:
+        kept.write(folder / SNAPSHOTS)
     return end

@@ -6,12 +6,13 @@ import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from rubrics_gym.harness.conversation import ContextFull, fitted
 from rubrics_gym.harness.execution import Commands, Judge
 from rubrics_gym.harness.recorder import Recorder
 from rubrics_gym.harness.sandbox import DiskReserve, Sandbox, SandboxDied
+from rubrics_gym.harness.snapshots import Snapshots
 from rubrics_gym.harness.world import regular_files
 from rubrics_gym.models.client import Answer
 from rubrics_gym.models.prompts import Prompt
@@ -21,13 +22,13 @@ from rubrics_gym.records.tasks import Task
 from rubrics_gym.records.trajectory import EndEvent, MessageEvent, StartEvent, ToolCallRecord
 from rubrics_gym.settings.study import Arm, Limits, ModelSettings
 
-PROTOCOL = "rubrics-gym/harness/1"
+PROTOCOL = "rubrics-gym/harness/2"
 BASH = Tool(
     name="bash",
     description="Run a command line in /workspace and read its output. The command `submit` hands in.",
     parameters={"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"], "additionalProperties": False},
 )
-_MALFORMED_TURNS = 3  # so many in a row end the episode
+_SHARES = ((0.5, "more than half"), (0.25, "less than half"), (0.1, "less than a quarter"), (0.03, "less than a tenth"))
 
 
 class Asks(Protocol):
@@ -70,12 +71,15 @@ def run_episode(
     agent_prompt: Prompt,
     feedback: Prompt,
     outputs: Path | None = None,
+    snapshots: Snapshots | None = None,
 ) -> EndEvent:
     """Run one attempt to its end and record all of it; `outputs` is a folder for the full outputs of its commands.
 
+    `snapshots` keeps the work folder before every command that a prediction stands in for.
+
     Whatever ends the attempt, the agent's doing or a loss, is an end event; only a failure to record raises.
     """
-    episode = _Episode(attempt, client, judge, sandbox, recorder, agent_prompt, feedback, outputs)
+    episode = _Episode(attempt, client, judge, sandbox, recorder, agent_prompt, feedback, outputs, snapshots)
     try:
         episode.start()
         while True:
@@ -100,16 +104,26 @@ class _Episode:
     agent_prompt: Prompt
     feedback: Prompt
     outputs: Path | None
+    snapshots: Snapshots | None
     messages: list[Message] = field(default_factory=list)
     steps: int = 0
     malformed: int = 0
-    cost: int = 0
+    cost: int = 0  # micro-dollars
+    tokens: int = 0
     began: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
         attempt = self.attempt
         self.commands = Commands(
-            self.sandbox, attempt.arm, attempt.seed, self.judge, self.feedback, self.recorder.append, self.time_left, self.outputs
+            self.sandbox,
+            attempt.arm,
+            attempt.seed,
+            self.judge,
+            self.feedback,
+            self.recorder.append,
+            self.time_left,
+            self.outputs,
+            self.snapshots,
         )
 
     def start(self) -> None:
@@ -139,6 +153,7 @@ class _Episode:
             final_s=f"{limits.final_s:g}",
             command_s=f"{limits.command_s:g}",
             memory_mb=limits.memory_mb,
+            network=self.sandbox.settings.network.value,
         )
         files = "\n".join(f"{path} ({status.st_size} bytes)" for path, status in regular_files(self.sandbox.data))
         self.recorder.append(MessageEvent(step=0, role="system", text=self.system))
@@ -153,17 +168,33 @@ class _Episode:
         self.hear(answer)
         self.commands.begin_turn()
         results = tuple(ToolResult(id=call.id, content=self.carry_out(call)) for call in calls)
-        well_formed = any(_command(call) for call in calls)
-        self.say(Message(role="user", text="" if calls else self.feedback.render("malformed"), tool_results=results))
-        self.malformed = 0 if well_formed else self.malformed + 1
-        if self.malformed >= _MALFORMED_TURNS:
+        self.malformed = 0 if any(_command(call) for call in calls) else self.malformed + 1
+        if self.malformed >= self.attempt.limits.malformed_turns:
             raise _Ended("no_commands")
+        missing = "" if calls else self.feedback.render("malformed")
+        self.say(Message(role="user", text="\n".join(filter(None, [missing, self.budget()])), tool_results=results))
 
     def check_limits(self) -> None:
-        if self.steps >= self.attempt.limits.steps:
-            raise _Ended("limit:steps", Outcome.LIMIT_REACHED)
-        if self.time_left() <= 0:
-            raise _Ended("limit:wall", Outcome.LIMIT_REACHED)
+        limits, spent = self.attempt.limits, self.spent
+        reached = {
+            "steps": self.steps >= limits.steps,
+            "tokens": limits.tokens is not None and spent.tokens >= limits.tokens,
+            "wall": spent.wall_s >= limits.wall_s,
+            "working": spent.working_s >= limits.working_s,
+        }
+        for name in (name for name, is_reached in reached.items() if is_reached):
+            raise _Ended(f"limit:{name}", Outcome.LIMIT_REACHED)
+
+    def budget(self) -> str:
+        """What is left, as the agent is told. Time in broad words: what a measured second changes, no stored answer would fit again."""
+        limits, spent = self.attempt.limits, self.spent
+        return self.feedback.render(
+            "budget",
+            steps=limits.steps - self.steps,
+            usd=f"{max(0.0, limits.cost_usd - self.cost / 1e6):.2f}",
+            tokens=None if limits.tokens is None else max(0, limits.tokens - spent.tokens),
+            time=_share(min(1 - spent.wall_s / limits.wall_s, 1 - spent.working_s / limits.working_s)),
+        )
 
     def ask(self) -> Answer:
         attempt = self.attempt
@@ -176,6 +207,7 @@ class _Episode:
                 tools=(BASH,),
                 max_tokens=attempt.model.max_tokens,
                 seed=attempt.seed,
+                effort=attempt.model.effort,
             )
             answer = self.client.ask(request)
         except ContextFull:
@@ -187,6 +219,7 @@ class _Episode:
                 raise _Ended("limit:context", Outcome.LIMIT_REACHED) from None
             raise _Ended(f"provider_error:{error.kind}", Outcome.PROVIDER_ERROR) from None
         self.cost += answer.cost_microdollars
+        self.tokens += sum(answer.response.usage.model_dump().values())
         return answer
 
     def carry_out(self, call: ToolCall) -> str:
@@ -230,15 +263,34 @@ class _Episode:
             commands=self.commands.executed,
             requests=self.steps,
             cost_microdollars=self.cost,
-            wall_s=round(time.monotonic() - self.began, 3),
+            wall_s=round(self.spent.wall_s, 3),
             working_s=round(self.commands.working_s, 3),
         )
         self.recorder.append(end)
         return end
 
+    @property
+    def spent(self) -> _Spent:
+        wall_s = time.monotonic() - self.began
+        return _Spent(wall_s, wall_s - self.commands.waited_s, self.tokens)
+
     def time_left(self) -> float:
-        """Seconds of the attempt's limit that are left. Waiting for a processor does not count, as for single commands."""
-        return self.attempt.limits.wall_s - (time.monotonic() - self.began - self.commands.waited_s)
+        """Seconds until the nearer of the two limits of time."""
+        limits, spent = self.attempt.limits, self.spent
+        return min(limits.wall_s - spent.wall_s, limits.working_s - spent.working_s)
+
+
+class _Spent(NamedTuple):
+    """What an episode has used so far; `working_s` is wall time without waiting for a processor, as for single commands."""
+
+    wall_s: float
+    working_s: float
+    tokens: int
+
+
+def _share(left: float) -> str:
+    """A share of the time in words."""
+    return next((words for bound, words in _SHARES if left > bound), "almost none")
 
 
 def _command(call: ToolCall) -> str | None:

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rubrics_gym.harness.sandbox import Sandbox
-from rubrics_gym.settings.study import Limits
-from rubrics_gym.settings.study import Sandbox as SandboxSettings
+from rubrics_gym.settings.study import Limits, SandboxPhase
 
 
 class Evaluated(NamedTuple):
@@ -20,7 +19,7 @@ class Evaluated(NamedTuple):
     stderr: str = ""
 
 
-def run_in_sandbox(settings: SandboxSettings, limits: Limits) -> Callable[[Path, str, float], Evaluated]:
+def run_in_sandbox(settings: SandboxPhase, limits: Limits) -> Callable[[Path, str, float], Evaluated]:
     """A function of a work folder, a command and its limit in seconds. SandboxDied is an error of whoever asked, not of the agent."""
 
     def run(folder: Path, command: str, timeout_s: float) -> Evaluated:

@@ -9,18 +9,30 @@ from pathlib import Path
 from typing import Literal
 
 from rubrics_gym.harness import policies
+from rubrics_gym.harness.data_profile import profile_folder
 from rubrics_gym.harness.policies import Treatment
 from rubrics_gym.harness.router import Part, Piece, classify
 from rubrics_gym.harness.sandbox import CommandResult, Sandbox
+from rubrics_gym.harness.snapshots import Snapshots
 from rubrics_gym.harness.view import JudgeView
-from rubrics_gym.harness.world import WorkFolder, profile_folder, world_event
+from rubrics_gym.harness.world import WorkFolder, world_event
 from rubrics_gym.models.prompts import Prompt
-from rubrics_gym.records.trajectory import CheckEvent, CommandEvent, CommandKind, Event, Route, VerdictEvent, WorldEvent
+from rubrics_gym.records.trajectory import (
+    CheckEvent,
+    ClockEvent,
+    CommandEvent,
+    CommandKind,
+    Event,
+    Route,
+    SnapshotEvent,
+    VerdictEvent,
+    WorldEvent,
+)
 from rubrics_gym.records.verdicts import JudgedAction, Verdict
-from rubrics_gym.settings.study import Arm
+from rubrics_gym.settings.study import Arm, Sight
 
 Judge = Callable[[JudgedAction], Verdict]
-FINAL_COMMAND = "python final.py"
+FINAL_COMMAND = f"python {policies.FINAL_PROGRAM}"
 _ERROR_WORD = re.compile(r"Traceback \(most recent call last\)|\bError\b|\bKilled\b|Segmentation fault|command not found")
 
 
@@ -36,7 +48,7 @@ class Commands:
     """Carries out the command lines of one attempt under its arm's policy.
 
     `record` takes every event in order; `time_left` gives the seconds that the attempt still has; `outputs` is a folder for
-    full outputs. `executed`, `code_commands`, `holds`, `working_s` and `waited_s` (of it, without a processor) count what happened.
+    full outputs, `snapshots` keeps what a later run of a predicted command needs. `executed`, `code_commands`, `holds`, `working_s` and `waited_s` (of it, without a processor) count what happened.
     """
 
     def __init__(
@@ -49,6 +61,7 @@ class Commands:
         record: Callable[[Event], None],
         time_left: Callable[[], float],
         outputs: Path | None = None,
+        snapshots: Snapshots | None = None,
     ):
         self._sandbox = sandbox
         self._arm = arm
@@ -58,6 +71,7 @@ class Commands:
         self._record_event = record
         self._time_left = time_left
         self._outputs = outputs
+        self._snapshots = snapshots
         self._work = WorkFolder(sandbox.work)
         self._data_profile = profile_folder(sandbox.data)
         self._world: WorldEvent | None = None
@@ -81,8 +95,10 @@ class Commands:
         """Carry out one command line, part by part in order. A submission that is taken ends it."""
         shown: list[str] = []
         state: list[str] = []  # what later parts need of the shell's state: every part runs in a shell of its own
+        status: int | None = None
         for part in classify(line):
-            reply, status = self._part(step, part, state)
+            before = [f"(exit {status})"] if status and "$?" in part.text else []
+            reply, status = self._part(step, part, [*state, *before])
             shown.append(reply.shown)
             if reply.submitted:
                 return Reply("\n".join(shown), submitted=True)
@@ -105,8 +121,8 @@ class Commands:
 
     def _part(self, step: int, part: Part, state: list[str]) -> tuple[Reply, int | None]:
         """One part of a line; returns the exit status that the shell would go on with (None: not known, something was withheld)."""
-        treatments = {policies.treatment(self._arm, piece.kind) for piece in part.pieces}
-        if treatments == {Treatment.EXECUTE}:
+        treatments = policies.treatments(self._arm, part)
+        if set(treatments) == {Treatment.EXECUTE}:
             return self._execute(step, part.text, part.kind, state, part.reason, part.hides_failure)
         shown: list[str] = []
         status: int | None = None
@@ -117,15 +133,15 @@ class Commands:
                 continue
             if number and (status == 0) != (piece.operator == "&&"):
                 continue  # the shell would not get here either
-            reply, status = self._piece(step, piece, own_state)
+            reply, status = self._piece(step, piece, treatments[number], own_state)
             shown.append(reply.shown)
             if reply.submitted:
                 return Reply("\n".join(shown), submitted=True), status
             own_state += [piece.state] if piece.state else []
         return Reply("\n".join(shown)), status
 
-    def _piece(self, step: int, piece: Piece, state: list[str]) -> tuple[Reply, int | None]:
-        match policies.treatment(self._arm, piece.kind):
+    def _piece(self, step: int, piece: Piece, treatment: Treatment, state: list[str]) -> tuple[Reply, int | None]:
+        match treatment:
             case Treatment.SUBMIT:
                 return self._submit(step, piece), 0
             case Treatment.NOTICE:
@@ -143,29 +159,10 @@ class Commands:
             self.look_around(step)
         index = self._next_index()
         limit = self._sandbox.limits.command_s
-        result = self._run("\n".join([*map(_silently, state), text]), limit, f"{step:03}-{index:02}.txt")
+        result = self._run("\n".join([*map(silently, state), text]), limit, f"{step:03}-{index:02}.txt")
         shown = self._result_shown(result, limit)
-        tail = result.output.tail
-        self._record(
-            CommandEvent(
-                step=step,
-                index=index,
-                text=text,
-                kind=kind,
-                route=Route.EXECUTED,
-                exit_code=result.exit_code,
-                timed_out=result.timed_out,
-                out_of_memory=result.out_of_memory,
-                masked_pipe=hides_failure and result.exit_code == 0 and bool(_ERROR_WORD.search(tail)),
-                duration_s=round(result.duration_s, 3),
-                output_head=result.output.head,
-                output_tail=tail,
-                output_bytes=result.output.bytes,
-                output_sha256=result.output.sha256,
-                shown=shown,
-                reason="; ".join(filter(None, [reason, note])),
-            )
-        )
+        reasons = "; ".join(filter(None, [reason, note]))
+        self._record(command_event(step, index, text, result, hides_failure, kind=kind, shown=shown, reason=reasons))
         self.executed += 1
         self._look_at_files(step, kind)
         if kind is CommandKind.CODE_RUN and not note:
@@ -187,17 +184,27 @@ class Commands:
     def _judged(self, step: int, piece: Piece, state: list[str]) -> tuple[Reply, int | None]:
         self.code_commands += 1
         self.look_around(step)
-        verdict = self._ask_judge(piece.text)
+        verdict = self._ask_judge(step, piece.text)
         runs, note = policies.escalation(self._arm, verdict, self._seed, step, self._index)
         shown = "" if runs else self._verdict_shown(verdict)
-        self._record(VerdictEvent(step=step, index=self._index, verdict=verdict, shown=shown))
+        self._record(VerdictEvent(step=step, index=self._index, command=piece.text, verdict=verdict, shown=shown))
         status: int | None = None
         if runs:
             reply, status = self._execute(step, piece.text, piece.kind, state, piece.reason, piece.compound, note)
             shown = reply.shown
+            if policies.final_follows(self._arm, verdict, runs, piece.scripts, self._work.sizes()):
+                shown = f"{shown}\n{self._check(step, 'clean_verdict', self._sandbox.limits.command_s)[0]}"
         else:
+            self._take_snapshot(step, piece, state)
             self._record_unexecuted(step, piece, Route.PREDICTED, shown, note)
         return Reply("\n".join(filter(None, [shown, self._scheduled_check(step)]))), status
+
+    def _take_snapshot(self, step: int, piece: Piece, state: list[str]) -> None:
+        taken = self._snapshots.take() if self._snapshots else None
+        if taken is not None:
+            self._record(
+                SnapshotEvent(step=step, index=self._index, text=piece.text, state=tuple(state), hides_failure=piece.compound, sha256=taken)
+            )
 
     def _record_unexecuted(self, step: int, piece: Piece, route: Route, shown: str, note: str = "") -> None:
         reason = "; ".join(filter(None, [piece.reason, note]))
@@ -212,7 +219,7 @@ class Commands:
             return ""
         return self._check(step, "schedule", self._arm.checks.cap_s)[0]
 
-    def _check(self, step: int, reason: Literal["schedule", "submit"], cap_s: float) -> tuple[str, bool]:
+    def _check(self, step: int, reason: Literal["schedule", "submit", "clean_verdict"], cap_s: float) -> tuple[str, bool]:
         """Run final.py for real under a cap. Returns what the agent is shown, and whether it crashed (a run that is cut off did not)."""
         index = self._index
         result = self._run(FINAL_COMMAND, cap_s, f"{step:03}-{index:02}-{reason}.txt")
@@ -244,10 +251,12 @@ class Commands:
             seen, crashed = self._check(step, "submit", self._arm.submit.cap_s)
         if "flag" in self._arm.submit.hold_on and self._judge is not None:
             self.look_around(step)
-            verdict = self._ask_judge(FINAL_COMMAND)
+            verdict = self._ask_judge(step, FINAL_COMMAND)
             flagged = verdict.flagged
             predicted = self._verdict_shown(verdict)
-            self._record(VerdictEvent(step=step, index=self._index, verdict=verdict, shown=predicted if flagged else ""))
+            self._record(
+                VerdictEvent(step=step, index=self._index, command=FINAL_COMMAND, verdict=verdict, shown=predicted if flagged else "")
+            )
             seen = "\n".join(filter(None, [seen, predicted if flagged else ""]))
         held = policies.hold_reason(self._arm, self.holds, crashed, flagged)
         if held is None:
@@ -269,9 +278,12 @@ class Commands:
         self.waited_s += result.waited_s
         return result
 
-    def _ask_judge(self, command: str) -> Verdict:
+    def _ask_judge(self, step: int, command: str) -> Verdict:
         if self._judge is None:
             raise ValueError("The arm lets a judge predict commands, but no judge was given to the episode.")
+        if self._arm.judge is not None and Sight.TIME_LEFT in self._arm.judge.sees:
+            left = max(0, int(self._time_left()))
+            self._record(ClockEvent(step=step, time_left_s=left, steps_left=self._sandbox.limits.steps - step))
         return self._judge(self._view.action(command))
 
     def _look_at_files(self, step: int, kind: CommandKind) -> None:
@@ -291,7 +303,8 @@ class Commands:
         if verdict.abstained or verdict.flagged is None:
             return self._feedback.render("no_verdict")
         applicable = [criterion for criterion in verdict.criteria if criterion.applicable]
-        return self._feedback.render("verdict", predicted_reward=verdict.predicted_reward, criteria=applicable)
+        preamble = self._arm.preamble
+        return self._feedback.render("verdict", preamble=preamble, predicted_reward=verdict.predicted_reward, criteria=applicable)
 
     def _next_index(self) -> int:
         self._index += 1
@@ -302,7 +315,38 @@ class Commands:
         self._view.observe(event)
 
 
-def _silently(state: str) -> str:
+def command_event(
+    step: int,
+    index: int,
+    text: str,
+    result: CommandResult,
+    hides_failure: bool,
+    kind: CommandKind = CommandKind.CODE_RUN,
+    shown: str = "",
+    reason: str = "",
+) -> CommandEvent:
+    """The record of an executed command."""
+    return CommandEvent(
+        step=step,
+        index=index,
+        text=text,
+        kind=kind,
+        route=Route.EXECUTED,
+        exit_code=result.exit_code,
+        timed_out=result.timed_out,
+        out_of_memory=result.out_of_memory,
+        masked_pipe=hides_failure and result.exit_code == 0 and bool(_ERROR_WORD.search(result.output.tail)),
+        duration_s=round(result.duration_s, 3),
+        output_head=result.output.head,
+        output_tail=result.output.tail,
+        output_bytes=result.output.bytes,
+        output_sha256=result.output.sha256,
+        shown=shown,
+        reason=reason,
+    )
+
+
+def silently(state: str) -> str:
     """A piece that sets the shell's state once more, without its output."""
     return f"{{ {state}\n}} >/dev/null 2>&1"
 

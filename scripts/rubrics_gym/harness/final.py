@@ -12,8 +12,7 @@ from rubrics_gym.harness.sandbox import DiskReserve, Sandbox, SandboxDied
 from rubrics_gym.records.archives import write_archive
 from rubrics_gym.records.files import write_text
 from rubrics_gym.records.trajectory import FinalEvent
-from rubrics_gym.settings.study import Limits
-from rubrics_gym.settings.study import Sandbox as SandboxSettings
+from rubrics_gym.settings.study import FinalStart, Limits, SandboxPhase
 
 _EXIT_MARK = "[exit] "
 
@@ -22,13 +21,14 @@ def run_final(
     deliverable: str,
     data: Path,
     artifacts: Path,
-    settings: SandboxSettings,
+    settings: SandboxPhase,
     limits: Limits,
+    start: FinalStart,
     run_log: Path,
     final_artifacts: Path,
     wheels: Path | None = None,
 ) -> FinalEvent:
-    """Run `python final.py` once under `limits.final_s` in a new work folder made from the episode's artifacts.
+    """Run `python final.py` once under `limits.final_s` in a new work folder made from the episode's artifacts, as `start` says.
 
     `data` is the unpacked public bundle. Writes `run_log`, whose last line is the exit record, and `final_artifacts` with the deliverable
     (when there is one) and the log; both whole or not at all. When the sandbox dies there is no exit line, and the event has no exit
@@ -36,7 +36,7 @@ def run_final(
     """
     with tempfile.TemporaryDirectory(prefix="rubrics-gym-final-") as folder:
         work, output = Path(folder) / "work", Path(folder) / "output.txt"
-        unpack_work(artifacts, work, without=deliverable)
+        unpack_work(artifacts, work, without=deliverable if start is FinalStart.CLEAN else None)
         event = _run(work, data, settings, limits, output, deliverable, wheels)
         text = output.read_text(encoding="utf-8", errors="replace") if output.exists() else ""
         write_text(run_log, text.rstrip("\n") + "\n" + _exit_line(event))
@@ -47,9 +47,7 @@ def run_final(
     return event
 
 
-def _run(
-    work: Path, data: Path, settings: SandboxSettings, limits: Limits, output: Path, deliverable: str, wheels: Path | None
-) -> FinalEvent:
+def _run(work: Path, data: Path, settings: SandboxPhase, limits: Limits, output: Path, deliverable: str, wheels: Path | None) -> FinalEvent:
     cap = limits.final_s
     try:
         with Sandbox(settings, limits, work, data, wheels) as sandbox:

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Collection
 from pathlib import PurePosixPath
 
 from rubrics_gym.harness.router import classify
-from rubrics_gym.records.trajectory import CommandEvent, CommandKind, Event, FileEvent, Route, StartEvent, WorldEvent
+from rubrics_gym.records.trajectory import (
+    CheckEvent,
+    ClockEvent,
+    CommandEvent,
+    CommandKind,
+    Event,
+    FileEvent,
+    Route,
+    StartEvent,
+    WorldEvent,
+)
 from rubrics_gym.records.verdicts import JudgedAction, RealRun
 from rubrics_gym.settings.study import Sight
 
@@ -22,20 +33,26 @@ class JudgeView:
         self._sees = frozenset(sees)
         self._statement = ""
         self._code: dict[str, str] = {}
+        self._judged_code: dict[str, str] = {}  # as it was at the last judged command
         self._changed: set[str] = set()
         self._world: WorldEvent | None = None
+        self._clock: ClockEvent | None = None
         self._last_real_run: RealRun | None = None
 
     def observe(self, event: Event) -> None:
-        """Take in one event."""
+        """Take in one event. A real check is a real run like a command that ran."""
         if isinstance(event, StartEvent):
             self._statement = event.statement
         elif isinstance(event, WorldEvent):
             self._world = event
+        elif isinstance(event, ClockEvent):
+            self._clock = event
         elif isinstance(event, FileEvent) and event.text is not None:
             self._code[event.path] = event.text
             self._changed.add(event.path)
-        elif isinstance(event, CommandEvent) and event.kind is CommandKind.CODE_RUN and event.route is Route.EXECUTED:
+        elif isinstance(event, CheckEvent) or (
+            isinstance(event, CommandEvent) and event.kind is CommandKind.CODE_RUN and event.route is Route.EXECUTED
+        ):
             self._last_real_run = RealRun(
                 command=event.text, exit_code=event.exit_code, timed_out=event.timed_out, output_tail=event.output_tail
             )
@@ -45,21 +62,40 @@ class JudgeView:
 
         The command counts as judged by that: the next action shows the code files that changed after this one.
         """
-        programs = self._programs(command)
+        sees, world = self._sees, self._world
+        programs, changes = self._programs(command), self._diff()
         self._changed.clear()
-        world = self._world if Sight.WORLD_STATE in self._sees else None
-        profiled = self._world if Sight.DATA_PROFILE in self._sees else None
+        self._judged_code = dict(self._code)
+        state = world if sees & {Sight.WORLD_STATE, Sight.WORLD_STATE_UNVERSIONED} else None
+        profiled = world if Sight.DATA_PROFILE in sees else None
+        clock = self._clock if Sight.TIME_LEFT in sees else None
         return JudgedAction(
             statement=self._statement,
             command=command,
             programs=programs,
-            python=world.python if world else None,
-            packages=world.packages if world else None,
-            limits=world.limits if world else None,
-            files=world.files if world else None,
+            changes=changes if Sight.CODE_DIFF in sees else None,
+            python=state.python if state else None,
+            packages=self._packages(state) if state else None,
+            limits=state.limits if state else None,
+            files=state.files if state else None,
+            time_left_s=clock.time_left_s if clock else None,
+            steps_left=clock.steps_left if clock else None,
             data_profile=profiled.data_profile if profiled else None,
-            last_real_run=self._last_real_run if Sight.LAST_REAL_RUN in self._sees else None,
+            last_real_run=self._last_real_run if Sight.LAST_REAL_RUN in sees else None,
         )
+
+    def _packages(self, state: WorldEvent) -> dict[str, str]:
+        return state.packages if Sight.WORLD_STATE in self._sees else dict.fromkeys(state.packages, "")
+
+    def _diff(self) -> str:
+        """The changes of code files since the last judged command, as a unified diff; a new file is all additions."""
+        lines: list[str] = []
+        for path in sorted(self._changed):
+            before, after = self._judged_code.get(path), self._code[path]
+            if before != after:
+                old = "/dev/null" if before is None else path
+                lines += difflib.unified_diff((before or "").splitlines(), after.splitlines(), old, path, lineterm="")
+        return "\n".join(lines)
 
     def _programs(self, command: str) -> dict[str, str]:
         """The code files that the command runs or that changed since the last judged command, and programs inside the command."""

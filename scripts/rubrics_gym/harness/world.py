@@ -1,27 +1,23 @@
-"""What lies in the work folder and what the data look like, read from outside without running anything of the agent's."""
+"""What lies in the work folder and which packages are there, read from outside without running anything of the agent's."""
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import os
 import platform
 import re
 import stat
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from rubrics_gym.harness.packages import canonical_name, exposed
 from rubrics_gym.records.trajectory import FileEvent, WorldEvent
-from rubrics_gym.settings.study import Limits, Sandbox
+from rubrics_gym.settings.study import Limits, SandboxPhase
 
 CODE_SUFFIXES = {".py", ".sh", ".r", ".R", ".sql", ".ipynb", ".toml", ".cfg", ".ini", ".yaml", ".yml"}
 _TEXT_CAP = 100_000  # bytes of a code file that are recorded
 _LISTED = 500  # files of a listing
-_ROWS_READ = 20_000  # rows of a table that are profiled
-_MISSING = {"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"}
 _NO_WORK = {".local", ".cache", ".config", "__pycache__", "data"}  # folders that are not the agent's own work
 
 
@@ -85,7 +81,7 @@ def _file_event(folder: Path, path: str, step: int) -> FileEvent:
     return FileEvent(step=step, path=_printable(path), sha256=digest.hexdigest(), bytes=size, text=text)
 
 
-def installed(work: Path, settings: Sandbox) -> dict[str, str]:
+def installed(work: Path, settings: SandboxPhase) -> dict[str, str]:
     """Package -> version as a program in the sandbox finds them: the allowed ones, and over them what the agent installed."""
     versions = dict(exposed(settings.packages).versions)
     for path, _ in regular_files(work):
@@ -94,7 +90,7 @@ def installed(work: Path, settings: Sandbox) -> dict[str, str]:
     return dict(sorted(versions.items()))
 
 
-def world_event(step: int, work: WorkFolder, data: Path, settings: Sandbox, limits: Limits, data_profile: str) -> WorldEvent:
+def world_event(step: int, work: WorkFolder, data: Path, settings: SandboxPhase, limits: Limits, data_profile: str) -> WorldEvent:
     """The world as the judge may see it. It holds settings only where it could hold measurements: equal episodes have equal worlds."""
     return WorldEvent(
         step=step,
@@ -110,101 +106,3 @@ def world_event(step: int, work: WorkFolder, data: Path, settings: Sandbox, limi
         files={f"data/{path}": status.st_size for path, status in regular_files(data)} | work.sizes(),
         data_profile=data_profile,
     )
-
-
-# ---------------------------------------------------------------- data profile
-
-
-def profile_folder(data: Path) -> str:
-    """A few lines for every CSV file below `data`: shape, and per column its type, missing values and odd names. Reads, never runs."""
-    tables = [(path, status.st_size) for path, status in regular_files(data) if path.lower().endswith((".csv", ".tsv"))]
-    return "\n".join(profile_table(data / path, f"data/{path}") for path, _ in tables)
-
-
-def profile_table(path: Path, name: str) -> str:
-    """The profile of one table, from its first rows: streaming, so that a large file costs no more than a small one."""
-    try:
-        return _profile(path, name)
-    except (UnicodeDecodeError, csv.Error) as error:
-        return f"{name}: not readable as a UTF-8 table ({error})"
-
-
-def _profile(path: Path, name: str) -> str:
-    with open(path, encoding="utf-8", newline="") as file:
-        rows = csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
-        header = next(rows, [])
-        columns = [_Column() for _ in header]
-        count = uneven = 0
-        for row in rows:
-            if count == _ROWS_READ:
-                break
-            count += 1
-            uneven += len(row) != len(header)
-            for column, value in zip(columns, row, strict=False):
-                column.add(value)
-        more = next(rows, None) is not None
-    shape = f"more than {count} rows (the first {count} are described)" if more else f"{count} rows"
-    lines = [f"{name}: {shape}, {len(header)} columns" + (f", {uneven} rows of another length" if uneven else "")]
-    repeated = {column for column, times in Counter(header).items() if times > 1}
-    for title, content in zip(header, columns, strict=True):
-        odd = _oddity(title, title in repeated)
-        lines.append(f"  {title!r}: {content.describe(count)}" + (f"; odd name: {odd}" if odd else ""))
-    return "\n".join(lines)
-
-
-class _Column:
-    """Counts what the values of one column look like."""
-
-    def __init__(self) -> None:
-        self.kinds: Counter[str] = Counter()
-        self.texts: Counter[str] = Counter()
-
-    def add(self, value: str) -> None:
-        kind = _kind(value)
-        self.kinds[kind] += 1
-        if kind == "text" and (len(self.texts) < 50 or value in self.texts):
-            self.texts[value] += 1
-
-    def describe(self, rows: int) -> str:
-        """Type and missing values, e.g. `float, 3 missing` or `int, 12 values that are no number (such as '?')`."""
-        present = {kind: count for kind, count in self.kinds.items() if kind != "missing"}
-        numbers, texts = present.get("int", 0) + present.get("float", 0), present.get("text", 0)
-        if not present:
-            words = ["empty"]
-        elif numbers > texts:
-            words = ["float" if present.get("float") else "int"]
-            if texts:
-                words.append(f"{texts} values that are no number (such as {self.texts.most_common(1)[0][0]!r})")
-        else:
-            distinct = f"{len(self.texts)}" if len(self.texts) < 50 else "50 or more"
-            words = [f"text with {distinct} different values"]
-            if numbers:
-                words.append(f"{numbers} values that are numbers")
-        missing = self.kinds["missing"]
-        words.append(f"{missing} missing ({missing / rows:.1%})" if missing else "none missing")
-        return ", ".join(words)
-
-
-def _kind(value: str) -> str:
-    if value.strip() in _MISSING:
-        return "missing"
-    if re.fullmatch(r"\s*[-+]?\d+\s*", value):
-        return "int"
-    try:
-        float(value)
-    except ValueError:
-        return "text"
-    return "float"
-
-
-def _oddity(name: str, repeated: bool) -> str:
-    reasons = ["repeated"] if repeated else []
-    if not name.strip():
-        reasons.append("empty")
-    elif name != name.strip():
-        reasons.append("spaces around it")
-    if not name.isascii():
-        reasons.append("characters outside ASCII")
-    if re.search(r"[^\w .-]", name, re.ASCII) and name.isascii():
-        reasons.append("punctuation")
-    return ", ".join(reasons)

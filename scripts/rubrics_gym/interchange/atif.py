@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from rubrics_gym.interchange.logs import Call, ForeignRun, Turn, UnreadableLog, read_document, seconds, text_of
-from rubrics_gym.interchange.tools import tool_call
+from rubrics_gym.interchange.tools import tool_call, written_result
 
 LOSES = (
-    "exit codes, except where an `extra` names one (`exit_code`, `return_code`, `returncode`): the format has no field for them",
+    "exit codes, except where an `extra` names one (`exit_code`, `return_code`, `returncode`) or the text of a result says it as mini-swe-agent and Codex do: the format has no field for them",
     "token ids and log probabilities",
     "images and audio",
     "trajectories of sub-agents",
@@ -79,10 +79,11 @@ def _calls(asked: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, An
 
 def _answered(call: Call, result: Mapping[str, Any]) -> Call:
     extra = result.get("extra") or {}
-    code = next((extra[name] for name in _CODES if isinstance(extra.get(name), int) and not isinstance(extra[name], bool)), None)
+    output, written = written_result(text_of(result.get("content")))
+    code = next((extra[name] for name in _CODES if isinstance(extra.get(name), int) and not isinstance(extra[name], bool)), written)
     return replace(
         call,
-        output=text_of(result.get("content")),
+        output=output,
         executed=extra.get("executed") is not False,
         exit_code=code if extra.get("executed") is not False else None,
         timed_out=extra.get("timed_out") is True,

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from rubrics_gym.interchange import aide, atif, inspect_logs, mini_swe_agent, openhands, super_notebooks, swe_agent
+from rubrics_gym.interchange import ai_scientist, aide, atif, inspect_logs, mini_swe_agent, openhands, super_notebooks, swe_agent
 from rubrics_gym.interchange.logs import ForeignRun, UnreadableLog, read_document
 from rubrics_gym.interchange.sources import ENDINGS
 from rubrics_gym.settings.study import LogFormat
@@ -49,6 +49,7 @@ FORMATS: dict[LogFormat, Format] = {
         Format(LogFormat.OPENHANDS, "OpenHands", openhands),
         Format(LogFormat.AIDE, "AIDE", aide),
         Format(LogFormat.SUPER, "SUPER and other notebooks", super_notebooks),
+        Format(LogFormat.AI_SCIENTIST, "AI Scientist", ai_scientist),
     )
 }
 
@@ -67,7 +68,8 @@ def recognise(path: Path) -> LogFormat | None:
         return LogFormat.INSPECT
     if path.suffix in (".log", ".txt"):
         with open(path, encoding="utf-8", errors="replace") as file:
-            return LogFormat.AIDE if aide.recognises_text(file.read(_TEXT_HEAD)) else None
+            text = file.read(_TEXT_HEAD)
+        return LogFormat.AIDE if aide.recognises_text(text) else LogFormat.AI_SCIENTIST if ai_scientist.recognises_text(text) else None
     if path.suffix not in (".json", ".traj", ".ipynb", ".jsonl"):
         return None
     document: Any = openhands.first_line(path) if path.suffix == ".jsonl" else read_document(path)

@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from rubrics_gym.interchange.logs import Call, ForeignRun, Turn, UnreadableLog, read_document, seconds, text_of
-from rubrics_gym.interchange.tools import shell_call, tool_call
+from rubrics_gym.interchange.tools import OUTPUT, RETURN_CODE, shell_call, tool_call
 
 LOSES = (
     "outputs that the agent was shown with their middle left out are kept as shown, where the log holds nothing else",
     "raw responses of the model's provider",
 )
 _ACTION = re.compile(r"```(?:bash|sh|mswea_bash_command)\s*\n(.*?)\n?```", re.DOTALL)
-_RETURN = re.compile(r"\A\s*(?:<exception>.*?</exception>\s*)?<returncode>(-?\d+)</returncode>\s*", re.DOTALL)
-_OUTPUT = re.compile(r"<output>\n?(.*?)\n?</output>", re.DOTALL)
 _TIMED_OUT = re.compile(r"timed out and has been killed|timed out after \d")
 
 
@@ -125,12 +123,12 @@ def _call(command: str, identity: str, observation: dict[str, Any] | None) -> Ca
     if isinstance(extra.get("returncode"), int):
         code, output = extra["returncode"], str(extra.get("raw_output", shown))
         broken = bool(extra.get("exception_info")) or "<exception>" in shown[:200]
-    elif match := _RETURN.match(shown):
+    elif match := RETURN_CODE.match(shown):
         rest = shown[match.end() :]
-        whole = _OUTPUT.search(rest)
+        whole = OUTPUT.search(rest)
         code, output, broken = int(match[1]), whole[1] if whole else rest, "<exception>" in shown[: match.end()]
     else:
-        whole = _OUTPUT.search(shown)
+        whole = OUTPUT.search(shown)
         return shell_call(command, id=identity, output=whole[1] if whole else shown, timed_out=bool(_TIMED_OUT.search(shown[:2000])))
     # the environment writes -1 itself where it could not run the command to its end: no exit code of a process
     timed_out = broken and bool(_TIMED_OUT.search(str(extra.get("exception_info", "")) + shown[:2000]))

@@ -14,6 +14,7 @@ ENDINGS: dict[LogFormat, tuple[str, ...]] = {
     LogFormat.OPENHANDS: (".jsonl", ".json"),
     LogFormat.AIDE: (".json", ".log"),
     LogFormat.SUPER: (".ipynb",),
+    LogFormat.AI_SCIENTIST: ("log.txt",),
 }
 
 

@@ -46,7 +46,11 @@ _PYTHONS = frozenset(
 _CODE_KEYS = ("code", "source", "cell", "command", "script", "input")
 _EDITORS = frozenset(["str_replace_editor", "str_replace_based_edit_tool", "file_editor", "edit_anthropic", "text_editor"])
 _EDITOR_KINDS = {"view": CommandKind.INSPECT}  # the other commands of an editor change the file
-_SUBMITS = frozenset(["submit", "finish", "attempt_completion", "complete", "task_complete", "final_answer", "exit_forfeit"])
+RETURN_CODE = re.compile(r"\A\s*(?:<exception>.*?</exception>\s*)?<returncode>(-?\d+)</returncode>\s*", re.DOTALL)
+OUTPUT = re.compile(r"<output>\n?(.*?)\n?</output>", re.DOTALL)
+_SUBMITS = frozenset(
+    ["submit", "finish", "attempt_completion", "complete", "task_complete", "mark_task_complete", "final_answer", "exit_forfeit"]
+)
 _LOOKS = re.compile(
     r"(^|_)(view|read|open|goto|scroll|find|search|grep|glob|ls|list|filemap|cat|fetch|browse|browser|recall|download|parse)", re.IGNORECASE
 )
@@ -86,6 +90,26 @@ def written(arguments: Mapping[str, Any]) -> dict[str, str] | None:
         return None
     text = next((arguments[key] for key in ("file_text", "content", "contents") if isinstance(arguments.get(key), str)), None)
     return {relative(path): text} if text else None
+
+
+def written_result(text: str) -> tuple[str, int | None]:
+    """Output and exit code of a result whose text holds both in a form of its own; the text and None for any other.
+
+    mini-swe-agent writes `<returncode>` and `<output>`, Codex a JSON object with `output` and `metadata.exit_code`.
+    """
+    if match := RETURN_CODE.match(text):
+        rest = text[match.end() :]
+        whole = OUTPUT.search(rest)
+        return whole[1] if whole else rest, int(match[1])
+    if text.startswith("{"):
+        try:
+            value = json.loads(text)
+            code = value["metadata"]["exit_code"]
+            if isinstance(code, int) and isinstance(value["output"], str):
+                return value["output"], code
+        except (ValueError, KeyError, TypeError):
+            pass
+    return text, None
 
 
 def relative(path: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from rubrics_gym.harness.view import JudgeView
-from rubrics_gym.records.trajectory import CommandEvent, CommandKind, Event, Route
+from rubrics_gym.records.trajectory import CommandEvent, CommandKind, Event, Route, VerdictEvent
 from rubrics_gym.records.verdicts import JudgedAction
 from rubrics_gym.settings.study import Sight
 
@@ -28,4 +28,13 @@ def judged_actions(events: Iterable[Event], sees: Collection[Sight]) -> Iterator
                     "a judge can be replayed only over episodes in which every command runs (code_runs: execute)"
                 )
             yield event, view.action(event.text)
+        view.observe(event)
+
+
+def recorded_actions(events: Iterable[Event], sees: Collection[Sight]) -> Iterator[tuple[VerdictEvent, JudgedAction]]:
+    """Every verdict of an attempt under a judge, with what the judge knew when it gave it, from the record alone."""
+    view = JudgeView(sees)
+    for event in events:
+        if isinstance(event, VerdictEvent):
+            yield event, view.action(event.command)
         view.observe(event)

@@ -84,10 +84,11 @@ class Judge:
         found, truncated = self._retrieve(action)
         hits = found.hits
         request = judge_request(action, [rubric for rubric, _ in hits], self._prompt, self._model, self._seed)
-        context: dict[str, Any] = {"judge": self.name, "library": self.library, "query_truncated": truncated}
+        sha256 = content_hash(request)
+        context: dict[str, Any] = {"judge": self.name, "library": self.library, "query_truncated": truncated, "request_sha256": sha256}
         context |= {"slots": found.slots, "quotas": found.quotas, "handed_on": found.handed_on}
         try:
-            answer = self._ask(request)
+            answer = self._ask(request, sha256)
         except ProviderError as error:
             if error.kind not in ABSTENTIONS:
                 raise
@@ -107,10 +108,9 @@ class Judge:
         statement, code = self._lookup.encoder.encode(query)
         return self._retriever.retrieve(statement, code), any(self._lookup.encoder.truncated(query))
 
-    def _ask(self, request: Request) -> Answer:
-        key = content_hash(request)
-        occurrence = self._asked[key]
-        self._asked[key] += 1
+    def _ask(self, request: Request, sha256: str) -> Answer:
+        occurrence = self._asked[sha256]
+        self._asked[sha256] += 1
         return self._client.ask(request, occurrence)
 
 

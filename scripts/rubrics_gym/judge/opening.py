@@ -22,6 +22,6 @@ def open_lookup(settings: JudgeSettings, inputs: Any) -> Lookup | None:
     if settings.library is None:
         return None
     manifest = LibraryManifest.model_validate(read_json(inputs.manifest))
-    shares = {line.bin: line.share for line in manifest.budget} or None
+    shares = manifest.shares or None
     index = Index.open(inputs.rubrics, inputs.embeddings, inputs.index, shares)
     return Lookup(settings.library, index, Encoder(Path(inputs.encoder).parent), settings.k, settings.retrieval, settings.split)

@@ -33,12 +33,15 @@ def judge_request(action: JudgedAction, rubrics: Sequence[Rubric], prompt: Promp
         "user",
         statement=action.statement,
         python=action.python,
-        packages=_lines(action.packages, "{}=={}"),
+        packages=_packages(action.packages),
         limits=_lines(action.limits, "{}: {}"),
         files=_lines(action.files, "{} ({} bytes)"),
+        time_left_s=action.time_left_s,
+        steps_left=action.steps_left,
         data_profile=action.data_profile,
         last_real_run=None if action.last_real_run is None else _real_run(action.last_real_run),
         command=action.command,
+        changes=action.changes,
         programs=[f"{' '.join(path.split())}\n{text}" for path, text in sorted(action.programs.items())],
         rubrics=[rubric_text(rubric) for rubric in rubrics],
     )
@@ -50,6 +53,7 @@ def judge_request(action: JudgedAction, rubrics: Sequence[Rubric], prompt: Promp
         output_schema=SCHEMA if rubrics else TASK_ONLY_SCHEMA,
         max_tokens=model.max_tokens,
         seed=seed,
+        effort=model.effort,
     )
 
 
@@ -65,6 +69,10 @@ def rubric_text(rubric: Rubric) -> str:
             f"Consequence: {rubric.consequence}",
         )
     )
+
+
+def _packages(packages: dict[str, str] | None) -> str:
+    return "\n".join(f"{name}=={version}" if version else name for name, version in sorted((packages or {}).items()))
 
 
 def _lines(values: dict[str, Any] | None, form: str) -> str:

@@ -6,7 +6,9 @@ commands, so that judges and libraries compare pair by pair.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 
 from rubrics_gym.failures.detection import failed_command, output_of
 from rubrics_gym.failures.types import Rules, failure_type
@@ -33,10 +35,23 @@ class ReplayedVerdict(Record):
     masked_pipe: bool  # exit code 0 of a pipeline that may hide a failure: not counted as failed
     duration_s: float | None  # of the real execution
     previous_failed: bool | None  # the last real run before it; None for the first of the attempt
+    repeat: int = 0  # 1: the same command judged a second time, for the judge's own noise
+
+
+@dataclass(frozen=True)
+class Again:
+    """A second asking of the same judge about a share of the commands, drawn from `seed` and the place of the command."""
+
+    judge: Callable[[JudgedAction], Verdict]
+    share: float
+    seed: int
+
+    def drawn(self, unit: str, command: CommandEvent) -> bool:
+        return random.Random(f"again/{self.seed}/{unit}/{command.step}/{command.index}").random() < self.share
 
 
 def replay(
-    events: Sequence[Event], judge: Callable[[JudgedAction], Verdict], sees: Collection[Sight], rules: Rules
+    events: Sequence[Event], judge: Callable[[JudgedAction], Verdict], sees: Collection[Sight], rules: Rules, again: Again | None = None
 ) -> list[ReplayedVerdict]:
     """Judge every code-running command of an attempt in order, each with exactly the state before it.
 
@@ -48,7 +63,10 @@ def replay(
         raise ValueError("a trajectory begins with a start event; this one has none: its file was cut or edited")
     rows: list[ReplayedVerdict] = []
     for command, action in judged_actions(events, sees):
-        rows.append(_row(start, command, judge(action), rules, rows[-1].failed if rows else None))
+        previous_failed = rows[-1].failed if rows else None
+        rows.append(_row(start, command, judge(action), rules, previous_failed))
+        if again is not None and again.drawn(start.unit, command):
+            rows.append(_row(start, command, again.judge(action), rules, previous_failed).model_copy(update={"repeat": 1}))
     return rows
 
 

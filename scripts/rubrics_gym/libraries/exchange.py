@@ -126,7 +126,7 @@ def checklist(rubrics: Sequence[Rubric], name: str) -> str:
         lines += [f"## {markdown(bin)}", ""]
         for rubric in sorted(inside, key=_heaviest):
             lines += [
-                f"- [ ] **{markdown(rubric.title)}** ({len(rubric.support)} rollouts)",
+                f"- [ ] **{markdown(rubric.title)}** ({_rollouts(rubric)})",
                 f"  - Applies when: {markdown(rubric.applies_when)}",
                 f"  - Look for: {markdown(rubric.detect)}",
                 f"  - Not a mistake: {markdown(rubric.not_a_violation)}",
@@ -155,6 +155,11 @@ def instructions(rubrics: Sequence[Rubric], most_chars: int = 8000) -> str:
         "",
     ]
     return "\n".join([*head, fenced("notes", "\n".join(lines)), ""])
+
+
+def _rollouts(rubric: Rubric) -> str:
+    count = len({(support.collection, support.benchmark, support.task, support.attempt) for support in rubric.support})
+    return f"{count} rollout{'' if count == 1 else 's'}"
 
 
 def _heaviest(rubric: Rubric) -> tuple[int, int, str]:

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from rubrics_gym.libraries.vectors import NOISE, cosines, exact_cosine
-from rubrics_gym.records.rubrics import Rubric
+from rubrics_gym.libraries.vectors import NOISE, cosines, nearest_reaching
+from rubrics_gym.records.rubrics import TEXT_FIELDS, Rubric
 from rubrics_gym.settings.study import Merge
 
 BLOCK = 1024  # rows compared at a time
@@ -35,7 +35,7 @@ def merge(rubrics: Sequence[Rubric], vectors: Any, settings: Merge) -> list[Rubr
 
 
 def tfidf_vectors(rubrics: Sequence[Rubric]) -> Any:
-    """Unit rows (n, words), sparse: the words of each rubric's text, rare ones counting more (term frequency x inverse document frequency)."""
+    """Unit rows (n, words), sparse: the words of all texts of each rubric, rare ones counting more (term frequency x inverse document frequency)."""
     from scipy.sparse import csr_matrix
     from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -43,7 +43,7 @@ def tfidf_vectors(rubrics: Sequence[Rubric]) -> Any:
         return csr_matrix((0, 0), dtype=np.float32)
     vectorizer = TfidfVectorizer(dtype=np.float32, token_pattern=r"(?u)\b\w+\b")
     try:
-        return vectorizer.fit_transform([rubric.text for rubric in rubrics])
+        return vectorizer.fit_transform([" ".join(getattr(rubric, field) for field in TEXT_FIELDS) for rubric in rubrics])
     except ValueError:  # no text holds a word
         return csr_matrix((len(rubrics), 1), dtype=np.float32)
 
@@ -96,7 +96,7 @@ def _heads(vectors: Any, threshold: float) -> list[int]:
             if can_join[position]:
                 own = np.flatnonzero(before[position] & is_head)
                 candidates = candidates + [(float(within[position, at]), start + int(at)) for at in own]
-            head = _best(vectors, start + position, candidates, threshold)
+            head = nearest_reaching(vectors[start + position], candidates, vectors.__getitem__, threshold)
             if head is None:
                 is_head[position] = True
             else:
@@ -118,19 +118,6 @@ def _near_heads(block: Any, vectors: Any, heads: np.ndarray[Any, Any], threshold
             for at in np.flatnonzero(similarity[position] >= best[position] - 2 * NOISE):
                 near.setdefault(int(position), []).append((float(similarity[position, at]), int(tile[at])))
     return near
-
-
-def _best(vectors: Any, row: int, candidates: list[tuple[float, int]], threshold: float) -> int | None:
-    """The most similar head at or above the threshold, the earlier on a tie; None when there is none."""
-    if not candidates:
-        return None
-    top = max(similarity for similarity, _ in candidates)
-    close = sorted({head for similarity, head in candidates if similarity >= top - 2 * NOISE})
-    if len(close) == 1 and abs(top - threshold) > NOISE:
-        return close[0] if top >= threshold else None
-    exact = [(exact_cosine(vectors[row], vectors[head]), head) for head in close]
-    similarity, head = max(exact, key=lambda pair: (pair[0], -pair[1]))
-    return head if similarity >= threshold else None
 
 
 def joined(rubrics: Sequence[Rubric], weights: str = "sum") -> Rubric:

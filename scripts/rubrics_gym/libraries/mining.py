@@ -15,10 +15,8 @@ from rubrics_gym.models.client import Client
 from rubrics_gym.models.prompts import Prompt
 from rubrics_gym.models.request import Message, ProviderError, Request
 from rubrics_gym.models.structured import SchemaInvalid, parse
-from rubrics_gym.records.rubrics import Rubric, RubricKind, Support
+from rubrics_gym.records.rubrics import TEXT_FIELDS, Rubric, RubricKind, Support
 from rubrics_gym.settings.study import MinerName, ModelSettings
-
-TEXT_FIELDS = ("title", "applies_when", "pattern", "detect", "not_a_violation", "consequence")
 
 # Failures of one request that cost its reading and no more; all others (authentication, quota, transport, budget) end the job.
 ABSTENTIONS = frozenset({"refused", "context_length"})
@@ -142,9 +140,9 @@ class Miner:
         """The parts of a rollout that this miner is asked about, each of at most `limit` characters; none where it has nothing to read."""
         return self._entry.readings(trace, limit)
 
-    def mine(self, reading: Trace, client: Client) -> Mining:
-        """Ask for rubrics of one reading."""
-        request = Request(
+    def request(self, reading: Trace) -> Request:
+        """What is asked about a reading."""
+        return Request(
             purpose="mine",
             model=self._model.model,
             system=self._prompt.render("system", most=self._most),
@@ -152,8 +150,12 @@ class Miner:
             output_schema=self._entry.schema,
             max_tokens=self._model.max_tokens,
             seed=self._seed,
+            effort=self._model.effort,
         )
-        answer = ask_for_rubrics(request, client)
+
+    def mine(self, reading: Trace, client: Client) -> Mining:
+        """Ask for rubrics of one reading."""
+        answer = ask_for_rubrics(self.request(reading), client)
         rejected: Counter[str] = Counter()
         rubrics = []
         for position, candidate in enumerate(answer.candidates):

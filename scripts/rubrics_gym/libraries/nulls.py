@@ -6,8 +6,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from rubrics_gym.libraries.mining import TEXT_FIELDS
-from rubrics_gym.records.rubrics import Rubric
+from rubrics_gym.records.rubrics import TEXT_FIELDS, Rubric
 
 
 def scrambled(rubrics: Sequence[Rubric], seed: int) -> list[Rubric]:

@@ -17,6 +17,7 @@ from rubrics_gym.libraries.encoder import Vectors
 from rubrics_gym.libraries.merging import joined, merging_text
 from rubrics_gym.libraries.mining import PLAIN_SCHEMA, ask_for_rubrics, objection, support_of, written
 from rubrics_gym.libraries.traces import Trace
+from rubrics_gym.libraries.vectors import nearest_reaching
 from rubrics_gym.models.client import Client
 from rubrics_gym.models.prompts import Prompt
 from rubrics_gym.models.request import Message, Request
@@ -120,6 +121,7 @@ class QuotaMiner:
             output_schema=PLAIN_SCHEMA,
             max_tokens=self._model.max_tokens,
             seed=self._seed,
+            effort=self._model.effort,
         )
         answer = ask_for_rubrics(request, client)
         if answer.abstained:
@@ -146,12 +148,11 @@ class _Shelf:
 
     def put(self, rubric: Rubric, vector: np.ndarray[Any, Any], most: int) -> bool:
         """Add a rubric, or its rollout to the one that says the same; False when it is new and there is no room."""
-        if self.rubrics:
-            cosines = np.stack(self._vectors) @ vector
-            nearest = int(cosines.argmax())
-            if cosines[nearest] >= self._threshold:
-                self.rubrics[nearest] = joined([self.rubrics[nearest], rubric])
-                return True
+        cosines = [(float(other @ vector), number) for number, other in enumerate(self._vectors)]
+        nearest = nearest_reaching(vector, cosines, self._vectors.__getitem__, self._threshold)
+        if nearest is not None:
+            self.rubrics[nearest] = joined([self.rubrics[nearest], rubric])
+            return True
         if len(self.rubrics) >= most:
             return False
         self.rubrics.append(rubric)

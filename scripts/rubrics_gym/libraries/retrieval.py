@@ -42,11 +42,15 @@ class Retrieved(NamedTuple):
 
 
 class Query(NamedTuple):
-    """One look-up: the query vector (d,), similarities of all rubrics, and the rows that are near enough."""
+    """One look-up: the query vector (d,), similarities of all rubrics, and how similar one must be."""
 
     vector: Vectors
     similarity: Floats
-    near: npt.NDArray[np.bool_]
+    floor: float | None
+
+    def near(self, rows: Rows) -> Rows:
+        """Those of some rows that are near enough."""
+        return rows if self.floor is None else rows[self.similarity[rows] >= self.floor]
 
 
 class Retriever:
@@ -81,7 +85,7 @@ class Retriever:
         query = self._query(statement, code)
         match self._policy:
             case Retrieval.SIMILARITY:
-                rows, due, moved = self._nearest(np.flatnonzero(query.near), query, self._k), {EVERYTHING: float(self._k)}, 0
+                rows, due, moved = self._nearest(query.near(np.arange(len(self._index))), query, self._k), {EVERYTHING: float(self._k)}, 0
             case Retrieval.CATEGORY_SPLIT:
                 rows, due, moved = self._category_split(query)
             case Retrieval.KIND_WEIGHT | Retrieval.KIND_WEIGHT_SQUARED:
@@ -95,14 +99,11 @@ class Retriever:
         vector = ((statement + code) / 2).astype(np.float32)
         if not np.isfinite(vector).all():
             raise ValueError("the query's embedding is not finite: look at the encoder (rule export_encoder)")
-        similarity = self._index.embeddings @ vector
-        floor = self._split.similarity_floor
-        near = np.ones(len(similarity), dtype=bool) if floor is None else similarity >= floor
-        return Query(vector, similarity, near)
+        return Query(vector, self._index.embeddings @ vector, self._split.similarity_floor)
 
     def _category_split(self, query: Query) -> tuple[Rows, dict[str, float], int]:
         """Each bin its share of k; what is left over goes, last of all, to bins without a share."""
-        rows_of = {name: rows[query.near[rows]] for name, rows in self._index.rows_of_bin.items()}
+        rows_of = {name: query.near(rows) for name, rows in self._index.rows_of_bin.items()}
         room = {name: len(rows) for name, rows in rows_of.items()}
         protected = {name: min(count, room.get(name, 0)) for name, count in self._split.protected.items()}
         free = self._k - sum(protected.values())
@@ -116,10 +117,11 @@ class Retriever:
         total = Counter(slots) + Counter(protected)
         chosen = [self._nearest(rows_of[name], query, count) for name, count in sorted(total.items())]
         rows = np.concatenate(chosen) if chosen else np.empty(0, dtype=np.intp)
-        rest = np.setdiff1d(np.flatnonzero(query.near), rows)
+        if len(rows) < self._k:  # every bin with a share is used up
+            rest = np.setdiff1d(query.near(np.arange(len(self._index))), rows)
+            rows = np.concatenate([rows, self._nearest(rest, query, self._k - len(rows))])
         moved = sum(max(0, wanted[name] - slots[name]) for name in due)
-        filled = np.concatenate([rows, self._nearest(rest, query, self._k - len(rows))])
-        return filled, {name: due.get(name, 0.0) + protected.get(name, 0) for name in due.keys() | protected.keys()}, moved
+        return rows, {name: due.get(name, 0.0) + protected.get(name, 0) for name in due.keys() | protected.keys()}, moved
 
     def _whole(self, shares: Mapping[str, float], slots: int, query: Query) -> dict[str, int]:
         """Whole slots of each bin by the split's rounding, as if every bin had rubrics enough."""
@@ -142,7 +144,7 @@ class Retriever:
         rows_of, mass = {}, {}
         for name, rows in self._index.rows_of_kind.items():
             mass[name] = float((weight[rows] ** 2 if squared else weight[rows]).sum())
-            rows_of[name] = rows[query.near[rows] & (weight[rows] > 0 if squared else True)]
+            rows_of[name] = query.near(rows[weight[rows] > 0] if squared else rows)
         due = quotas(mass, self._k)
         wanted = largest_remainder(mass, self._k)
         slots = within_capacity(wanted, due, {name: len(rows_of[name]) for name in due})

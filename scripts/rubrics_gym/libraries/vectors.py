@@ -8,6 +8,7 @@ correctly rounded (math.fsum), so the decision is the same everywhere.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,22 @@ def exact_cosine(a: Any, b: Any) -> float:
     if isinstance(a, np.ndarray):
         return math.fsum(a.astype(np.float64) * b.astype(np.float64))
     return math.fsum(a.astype(np.float64).multiply(b.astype(np.float64)).data)
+
+
+def nearest_reaching(target: Any, candidates: Sequence[tuple[float, int]], row_of: Callable[[int], Any], threshold: float) -> int | None:
+    """The candidate most similar to `target` among those at or above the threshold, the smaller number on a tie; None when there is none.
+
+    `candidates` are (approximate cosine, number); `row_of` gives the unit row of a number.
+    """
+    if not candidates:
+        return None
+    top = max(similarity for similarity, _ in candidates)
+    close = sorted({number for similarity, number in candidates if similarity >= top - 2 * NOISE})
+    if len(close) == 1 and abs(top - threshold) > NOISE:
+        return close[0] if top >= threshold else None
+    exact = [(exact_cosine(target, row_of(number)), number) for number in close]
+    similarity, number = max(exact, key=lambda pair: (pair[0], -pair[1]))
+    return number if similarity >= threshold else None
 
 
 def largest(rows: npt.NDArray[np.intp], approximate: Floats, exact: Any, id_rank: npt.NDArray[np.intp], count: int) -> npt.NDArray[np.intp]:

@@ -45,10 +45,15 @@ class NotRecorded(RuntimeError):
 class Client:
     """Answers the requests of one unit from what is on record."""
 
-    def __init__(self, records: Records, others: Iterable[Records] = ()):
-        """`others` are units whose answers to equal requests are served as well (`reuse_from`)."""
+    def __init__(self, records: Records, others: Iterable[Records] = (), simulation: Mapping[str, Any] | None = None):
+        """`others` are units whose answers to equal requests are served as well (`reuse_from`).
+
+        `simulation`: how a simulated model errs. Its name does not say so, as that of a live model says what it is; so it is on record with
+        every request, and a model that errs in another way is asked anew.
+        """
         self._records = records
         self._others = tuple(others)
+        self._simulation = {} if simulation is None else {"simulation": dict(simulation)}
 
     @property
     def charged_microdollars(self) -> int:
@@ -60,7 +65,7 @@ class Client:
 
         Raises ProviderError with one of the kinds of models.policy.POLICY, StudyStopped or NotRecorded; whatever happened is on record by then.
         """
-        body = request.body()
+        body = request.body() | self._simulation
         key = self._records.key(body, occurrence)
         found = self._records.stored(key) or self._elsewhere(body, occurrence, key)
         if found is not None:

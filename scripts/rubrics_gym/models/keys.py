@@ -29,6 +29,8 @@ def check_keys(models: Models, requests: Requests, roles: Iterable[str], environ
     """MissingKey names those of some roles whose provider has no key in the environment."""
     missing: dict[str, list[str]] = {}
     for role in roles:
+        if getattr(models, role) is None:  # a role that this study does not have
+            continue
         variable = variable_of(getattr(models, role).provider, requests.endpoints.get(role))  # type: ignore[call-overload]
         if variable is not None and not environment.get(variable, "").strip():
             missing.setdefault(variable, []).append(role)

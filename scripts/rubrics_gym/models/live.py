@@ -5,17 +5,19 @@ from __future__ import annotations
 import logging
 import random
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from functools import partial
 from typing import Any
 
+from rubrics_gym.models.batches import Batches, BatchProvider, Item, may_ask_again
 from rubrics_gym.models.client import Answer, Client, StudyStopped
 from rubrics_gym.models.policy import LONGEST_WAIT_S, POLICY, backoff_s
 from rubrics_gym.models.prices import PriceTable, UnknownPrice, cost, maximum
 from rubrics_gym.models.request import Provider, ProviderError, Request, Response
 from rubrics_gym.records.base import canonical_json
-from rubrics_gym.store.ledger import LedgerLine
+from rubrics_gym.store.ledger import LedgerLine, State
 from rubrics_gym.store.requests import Ledger, Records, Stored
 
 log = logging.getLogger(__name__)
@@ -43,12 +45,16 @@ class LiveClient(Client):
         allowance: Allowance,
         *,
         others: Iterable[Records] = (),
+        simulation: Mapping[str, Any] | None = None,
         longest_wait_s: float = LONGEST_WAIT_S,
+        batch_poll_s: float | None = None,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ):
-        """`open_provider` is called once, before the first request that must be sent: what is served from the store needs no key."""
-        super().__init__(ledger, others)
+        """`open_provider` is called once, before the first request that must be sent: what is served from the store needs no key.
+        `batch_poll_s`: what is asked ahead is sent in batches, looked at so often; None: one by one, when it is asked.
+        """
+        super().__init__(ledger, others, simulation)
         self._open_provider = open_provider
         self._opened: Provider | None = None
         self._ledger = ledger
@@ -57,11 +63,49 @@ class LiveClient(Client):
         self._longest_wait_s = longest_wait_s
         self._sleep = sleep
         self._clock = clock
+        self._batches = Batches(
+            self._batch_provider,
+            ledger,
+            partial(self._send, batch=True),
+            self._returned,
+            self._record,
+            self._wait_s,
+            sleep,
+            batch_poll_s or 60.0,
+        )
+        self._asks_in_batches = batch_poll_s is not None
+        self._failed_in_batch: dict[str, ProviderError] = {}
 
     @property
     def _provider(self) -> Provider:
         self._opened = self._opened or self._open_provider()
         return self._opened
+
+    def _batch_provider(self) -> BatchProvider:
+        provider: Any = self._provider
+        if not hasattr(provider, "submit"):
+            raise ProviderError(
+                "invalid_request", f"{type(provider).__name__} takes no batches; nothing was sent. Take the role out of requests.batch."
+            )
+        batches: BatchProvider = provider
+        return batches
+
+    def ask_ahead(self, requests: Iterable[tuple[Request, int]]) -> None:
+        """Send in batches what is not on record, and wait for the answers. A failure is raised by the `ask` that meets it."""
+        for batch in sorted({line.batch for line in self._ledger.open_in_batch()}):  # of a process that was killed
+            self._failed_in_batch |= self._batches.collect(batch)
+        if self._asks_in_batches:
+            self._failed_in_batch |= self._batches.ask(self._not_on_record(requests))
+
+    def _not_on_record(self, requests: Iterable[tuple[Request, int]]) -> Iterator[Item]:
+        seen = set()
+        for request, occurrence in requests:
+            body = request.body()
+            key = self._ledger.key(body, occurrence)
+            answered = self._ledger.stored(key) or self._elsewhere(body, occurrence, key)
+            if key not in seen and answered is None and key not in self._failed_in_batch:
+                seen.add(key)
+                yield Item(request, body, key, occurrence)
 
     def _elsewhere(self, body: Any, occurrence: int, key: str) -> Stored | None:
         found = super()._elsewhere(body, occurrence, key)
@@ -71,9 +115,13 @@ class LiveClient(Client):
 
     def _not_stored(self, request: Request, body: dict[str, Any], key: str, occurrence: int) -> Answer:
         """Send the request, and again where the policy of its failure says so, each time as a new record."""
+        self._meet_batch(key)
+        found = self._ledger.stored(key)
+        if found is not None:
+            return Answer(Response.model_validate(found.response), key, found.line.cost_microdollars, "live")
         provider, waited_s, failures = self._provider, 0.0, 0
         while True:
-            sent = self._send(request, body, key, occurrence, waited_s)
+            sent = self._send(Item(request, body, key, occurrence), waited_s)
             try:
                 response = provider.answer(request)
             except ProviderError as error:
@@ -95,12 +143,22 @@ class LiveClient(Client):
             else:
                 return self._returned(sent, body, response)
 
-    def _send(self, request: Request, body: dict[str, Any], key: str, occurrence: int, waited_s: float) -> LedgerLine:
+    def _meet_batch(self, key: str) -> None:
+        """Wait for the batch that a request is under way in; raise what became of it there, where the policy does not send it again."""
+        line = self._ledger.latest(key)
+        if line is not None and line.state is State.SENT and line.batch:
+            self._failed_in_batch |= self._batches.collect(line.batch)
+        error = self._failed_in_batch.pop(key, None)
+        if error is not None and not may_ask_again(error):
+            raise error
+
+    def _send(self, item: Item, waited_s: float, *, batch: bool = False) -> LedgerLine:
         """Put the request on record as sent, if it may be sent at all."""
+        request, body, key, occurrence = item.request, item.body, item.key, item.occurrence
         today = self._clock().date()
         prompt_bytes, max_cost = len(canonical_json(body).encode()), 0
         try:
-            max_cost = maximum(prompt_bytes, request.max_tokens, request.model, today, self._prices)
+            max_cost = maximum(prompt_bytes, request.max_tokens, request.model, today, self._prices, batch=batch)
             self._check_allowance(max_cost)
         except UnknownPrice as error:
             self._ledger.refuse(body, key, occurrence, max_cost, "no_price", str(error))
@@ -160,7 +218,7 @@ class LiveClient(Client):
 
     def _returned(self, sent: LedgerLine, body: dict[str, Any], response: Response) -> Answer:
         """Book the cost before anything is made of the answer."""
-        paid = cost(response.usage, sent.model, datetime.fromisoformat(sent.priced_on).date(), self._prices)
+        paid = cost(response.usage, sent.model, date.fromisoformat(sent.priced_on), self._prices, batch=bool(sent.batch))
         self._ledger.returned(sent, body, response.model_dump(mode="json"), response.usage.model_dump(), paid)
         return Answer(response, sent.key, paid, "live")
 

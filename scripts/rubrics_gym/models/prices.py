@@ -34,22 +34,28 @@ class Rates(Record):
     input: Rate
     output: Rate
     cache_read: Rate
-    cache_write: Rate  # kept for five minutes, the only kind that is asked for
+    cache_write: Rate  # kept for five minutes
+    cache_write_1h: Rate | None = None  # kept for an hour; None where it is not offered
 
     @field_validator("*", mode="before")
     @classmethod
     def _exact(cls, value: object) -> object:
         return str(value) if isinstance(value, float) else value
 
-    def cost(self, usage: Usage) -> int:
-        """Micro-dollars, rounded up."""
+    def cost(self, usage: Usage, share: Decimal = Decimal(1)) -> int:
+        """Micro-dollars, rounded up. `share` of the list price is what is paid. UnknownPrice for a class of tokens that has none."""
+        if usage.cache_write_1h_tokens and self.cache_write_1h is None:
+            raise UnknownPrice(
+                "no price for tokens that are cached for an hour. Add cache_write_1h to the model's rates in resources/prices.yaml."
+            )
         total = (
             self.input * usage.input_tokens
             + self.output * usage.output_tokens
             + self.cache_read * usage.cache_read_tokens
             + self.cache_write * usage.cache_write_tokens
+            + (self.cache_write_1h or 0) * usage.cache_write_1h_tokens
         )
-        return math.ceil(total)
+        return math.ceil(total * share)
 
 
 class LongPrompt(Record):
@@ -65,12 +71,24 @@ class Price(Record):
     since: date
     rates: Rates
     long_prompt: LongPrompt | None = None
+    batch: Annotated[Decimal, Field(gt=0, le=1)] | None = None  # share of the rates that is paid in a batch; None: no batches
 
-    def cost(self, usage: Usage) -> int:
-        prompt_tokens = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    @field_validator("batch", mode="before")
+    @classmethod
+    def _exact(cls, value: object) -> object:
+        return str(value) if isinstance(value, float) else value
+
+    def cost(self, usage: Usage, *, batch: bool = False) -> int:
+        """Micro-dollars. UnknownPrice for a batch where none is offered."""
+        if batch and self.batch is None:
+            raise UnknownPrice(
+                "no price for requests in batches. Add `batch` to the model's row in resources/prices.yaml, or ask without batches."
+            )
+        share = self.batch if batch and self.batch is not None else Decimal(1)
+        prompt_tokens = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens + usage.cache_write_1h_tokens
         if self.long_prompt is not None and prompt_tokens > self.long_prompt.above_tokens:
-            return self.long_prompt.rates.cost(usage)
-        return self.rates.cost(usage)
+            return self.long_prompt.rates.cost(usage, share)
+        return self.rates.cost(usage, share)
 
 
 class PriceTable(Record):
@@ -108,19 +126,19 @@ def load_prices(path: str | Path) -> PriceTable:
         raise ValueError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
 
 
-def cost(usage: Usage, model: str, on: date, prices: PriceTable) -> int:
+def cost(usage: Usage, model: str, on: date, prices: PriceTable, *, batch: bool = False) -> int:
     """Micro-dollars that a request cost on a day."""
-    return prices.price(model, on).cost(usage)
+    return prices.price(model, on).cost(usage, batch=batch)
 
 
-def maximum(prompt_bytes: int, max_tokens: int, model: str, on: date, prices: PriceTable) -> int:
+def maximum(prompt_bytes: int, max_tokens: int, model: str, on: date, prices: PriceTable, *, batch: bool = False) -> int:
     """The most that a request can cost, in micro-dollars: no token is shorter than a byte, and every prompt token may be of the dearest class.
 
-    A safe bound, about four times the true price of English text.
+    A safe bound, four to seven times the true price of English text.
     """
     tokens = prompt_bytes + PROMPT_OVERHEAD_TOKENS
     price = prices.price(model, on)
-    return max(
-        price.cost(Usage(output_tokens=max_tokens, **{kind: tokens}))
-        for kind in ("input_tokens", "cache_write_tokens", "cache_read_tokens")
-    )
+    classes = ["input_tokens", "cache_read_tokens", "cache_write_tokens"]
+    if price.rates.cache_write_1h is not None:
+        classes.append("cache_write_1h_tokens")
+    return max(price.cost(Usage(output_tokens=max_tokens, **{name: tokens}), batch=batch) for name in classes)

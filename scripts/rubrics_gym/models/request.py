@@ -48,6 +48,7 @@ class Request(Record):
     output_schema: dict[str, Any] | None = None  # native structured output
     max_tokens: int = 4096
     seed: int = 0
+    effort: str | None = None  # how much the model should think, where it can be told
 
     def body(self) -> dict[str, Any]:
         """Plain JSON of everything that is sent. What is not set is left out, so that an option that is added later changes no older key."""
@@ -58,7 +59,8 @@ class Usage(Record):
     input_tokens: int = 0
     output_tokens: int = 0
     cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
+    cache_write_tokens: int = 0  # kept for five minutes
+    cache_write_1h_tokens: int = 0  # kept for an hour
 
 
 class Response(Record):

@@ -1,98 +1,109 @@
-"""Claude through the Messages API: one request, one answer or one ProviderError. Retrying is the client's business, so the SDK's retries are off."""
+"""Claude through the Messages API: one request, one answer or one ProviderError."""
 
 from __future__ import annotations
 
-import json
-import time
-from typing import Any
+from typing import Any, Literal
 
 import anthropic
-import httpx2
 
-from rubrics_gym.models.keys import NO_KEY
 from rubrics_gym.models.request import Message, ProviderError, Request, Response, ToolCall, Usage
+from rubrics_gym.providers.wire import CONNECT_S, DEADLINE_S, READ_S, Wire, kind_of_status, not_a_message, read_json
 
-CONNECT_S = 10.0
-READ_S = 600.0  # longest silence; without streaming a long answer is silent until it is whole
-DEADLINE_S = 900.0  # longest time from sending to the last byte
-
-_KINDS_OF_STATUS = {
-    400: "invalid_request",
-    401: "auth",
-    402: "quota",
-    403: "auth",
-    404: "invalid_request",
-    408: "server",  # the server gave up on receiving the request
-    413: "context_length",
-    422: "invalid_request",
-    429: "rate_limit",
-    504: "timeout_read",  # a gateway gave up; what the model behind it did is not known
-    529: "overloaded",
-}
+Cache = Literal["off", "5m", "1h"]
 
 
 class Anthropic:
-    """Answers requests with a Claude model. The key (None: the server needs none) is used for sending and appears in no error, record or representation."""
+    """Answers requests with a Claude model. `cache` is how long the provider keeps prefixes that come again."""
 
     def __init__(
         self,
         api_key: str | None,
         *,
         base_url: str | None = None,
+        cache: Cache = "5m",
         connect_s: float = CONNECT_S,
         read_s: float = READ_S,
         deadline_s: float = DEADLINE_S,
     ):
-        self._key = api_key or NO_KEY
-        self._read_s = min(read_s, deadline_s)
-        self._deadline_s = deadline_s
-        timeout = httpx2.Timeout(self._read_s, connect=connect_s)
-        self._client = anthropic.Anthropic(api_key=self._key, base_url=base_url, max_retries=0, timeout=timeout)
+        self._cache = cache
+        self._wire = Wire(anthropic, api_key, connect_s, read_s, deadline_s)
+        self._client = anthropic.Anthropic(**self._wire.options(base_url))
 
     def answer(self, request: Request) -> Response:
         """Send a request and read its answer. Raises ProviderError, whose kind tells what is known about the failure."""
-        begun = time.monotonic()
+        arguments = message_arguments(request, self._cache)
         try:
-            with self._client.messages.with_streaming_response.create(**message_arguments(request)) as http:
-                body = bytearray()
-                for chunk in http.iter_bytes():
-                    body += chunk
-                    if time.monotonic() - begun > self._deadline_s:
-                        raise ProviderError(
-                            "deadline", f"the answer was not whole {self._deadline_s:g} s after sending ({len(body)} bytes had come)"
-                        )
+            body = self._wire.receive(self._client.messages.with_streaming_response.create(**arguments))
         except anthropic.APIStatusError as error:
             raise self._of_status(error) from None
-        except (anthropic.APIConnectionError, httpx2.HTTPError) as error:
-            raise self._of_connection(error, time.monotonic() - begun) from None
-        return response_of(bytes(body))
+        return response_of(read_json(body))
+
+    def submit(self, requests: dict[str, Request]) -> str:
+        """Send a message batch (id of ours -> request); gives its id."""
+        asked: list[Any] = [{"custom_id": name, "params": message_arguments(request, self._cache)} for name, request in requests.items()]
+        try:
+            with self._wire.limits():
+                return self._client.messages.batches.create(requests=asked).id
+        except anthropic.APIStatusError as error:
+            raise self._of_status(error) from None
+
+    def collect(self, batch: str) -> dict[str, Response | ProviderError] | None:
+        """What became of a batch (id of ours -> answer or error); None while it has not ended."""
+        try:
+            with self._wire.limits():
+                if self._client.messages.batches.retrieve(batch).processing_status != "ended":
+                    return None
+                results = list(self._client.messages.batches.results(batch))
+        except anthropic.APIStatusError as error:
+            raise self._of_status(error) from None
+        except ValueError as error:  # of the lines of the results
+            raise ProviderError("stream_cut", f"the results of batch {batch} broke off ({type(error).__name__})") from None
+        return {one.custom_id: outcome_of(one.result.to_dict(mode="json")) for one in results}
 
     def _of_status(self, error: anthropic.APIStatusError) -> ProviderError:
-        status, text = error.status_code, self._without_key(error.api_message or error.message)
-        kind = _KINDS_OF_STATUS.get(status, "server" if status >= 500 else "invalid_request")
-        words = text.lower()
-        if status in (400, 429) and ("spend_limit" in (error.error_code or "") or "spend limit" in words or "credit balance" in words):
-            kind = "quota"
-        elif status == 400 and ("prompt is too long" in words or "context window" in words or "context limit" in words):
-            kind = "context_length"
-        return ProviderError(kind, f"HTTP {status}: {text} (request id {error.request_id})", _retry_after_s(error.response.headers))
-
-    def _of_connection(self, error: anthropic.APIConnectionError | httpx2.HTTPError, elapsed_s: float) -> ProviderError:
-        cause = (error.__cause__ or error) if isinstance(error, anthropic.APIConnectionError) else error
-        what = f"{type(cause).__name__} after {elapsed_s:.1f} s"
-        if isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout):
-            return ProviderError("timeout_connect", f"no connection to {self._client.base_url.host} ({what}); nothing was sent")
-        if isinstance(cause, httpx2.TimeoutException):
-            return ProviderError("timeout_read", f"the server was silent for {self._read_s:g} s ({what})")
-        if isinstance(cause, httpx2.TransportError):
-            return ProviderError("stream_cut", f"the connection broke after the request had left ({what})")
-        return ProviderError("unknown", f"the request broke off ({what})")
-
-    def _without_key(self, text: str) -> str:
-        return text.replace(self._key, "[key]")[:500]
+        text = error.api_message or error.message
+        kind = kind_of_error(error.status_code, error.error_code or "", text)
+        return self._wire.of_status(kind, error, text)
 
 
-def message_arguments(request: Request) -> dict[str, Any]:
+def kind_of_error(status: int, code: str, text: str) -> str:
+    """What the API says about a failure, by its status, error code and words."""
+    words = text.lower()
+    if status in (400, 429) and ("spend_limit" in code or "spend limit" in words or "credit balance" in words):
+        return "quota"
+    if status == 400 and ("prompt is too long" in words or "context window" in words or "context limit" in words):
+        return "context_length"
+    return kind_of_status(status)
+
+
+_STATUS_OF_ERROR = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+
+
+def outcome_of(result: dict[str, Any]) -> Response | ProviderError:
+    """The result of one request of a batch. What expired, was cancelled or failed is not billed."""
+    if result["type"] == "succeeded":
+        try:
+            return response_of(result["message"])
+        except ProviderError as error:
+            return error
+    if result["type"] == "errored":
+        said = result["error"]["error"]
+        kind = kind_of_error(_STATUS_OF_ERROR.get(said["type"], 500), said["type"], said["message"])
+        return ProviderError("server" if kind == "timeout_read" else kind, f"in a batch: {said['type']}: {said['message'][:400]}")
+    return ProviderError("server", f"in a batch: {result['type']} before it was processed")
+
+
+def message_arguments(request: Request, cache: Cache = "5m") -> dict[str, Any]:
     """The arguments of `messages.create`, with cache breakpoints where a prefix comes again.
 
     Tools and system prompt are the same in many requests: one breakpoint stands at their end. A request with tools is a turn of a growing
@@ -105,16 +116,18 @@ def message_arguments(request: Request) -> dict[str, Any]:
         "max_tokens": request.max_tokens,
         "messages": [turn for message in request.messages if (turn := _turn(message))["content"]],
     }
+    kept = {} if cache == "off" else {"cache_control": {"type": "ephemeral"} if cache == "5m" else {"type": "ephemeral", "ttl": cache}}
     if request.system:
-        arguments["system"] = [{"type": "text", "text": request.system, "cache_control": {"type": "ephemeral"}}]
+        arguments["system"] = [{"type": "text", "text": request.system, **kept}]
     if request.tools:
-        arguments["cache_control"] = {"type": "ephemeral"}
+        arguments |= kept
         arguments["tools"] = [
             {"name": tool.name, "description": tool.description, "input_schema": tool.parameters} for tool in request.tools
         ]
+    output: dict[str, Any] = {} if request.effort is None else {"effort": request.effort}
     if request.output_schema is not None:
-        arguments["output_config"] = {"format": {"type": "json_schema", "schema": anthropic.transform_schema(request.output_schema)}}
-    return arguments
+        output["format"] = {"type": "json_schema", "schema": anthropic.transform_schema(request.output_schema)}
+    return {**arguments, "output_config": output} if output else arguments
 
 
 def _turn(message: Message) -> dict[str, Any]:
@@ -130,12 +143,8 @@ def _turn(message: Message) -> dict[str, Any]:
     return {"role": message.role, "content": content}
 
 
-def response_of(body: bytes) -> Response:
-    """Read the body of an answer. ProviderError when it is cut (stream_cut) or is whole and no message (unknown)."""
-    try:
-        message = json.loads(body)
-    except ValueError:
-        raise ProviderError("stream_cut", f"the answer broke off after {len(body)} bytes") from None
+def response_of(message: Any) -> Response:
+    """Read a message of the API. ProviderError of kind unknown when it is none."""
     try:
         blocks, raw_usage = message["content"], message["usage"]
         return Response(
@@ -145,24 +154,21 @@ def response_of(body: bytes) -> Response:
             ),
             stop_reason=message["stop_reason"],
             model=message["model"],
-            usage=Usage(
-                input_tokens=raw_usage["input_tokens"],
-                output_tokens=raw_usage["output_tokens"],
-                cache_read_tokens=raw_usage.get("cache_read_input_tokens") or 0,
-                cache_write_tokens=raw_usage.get("cache_creation_input_tokens") or 0,
-            ),
+            usage=usage_of(raw_usage),
             native=() if all(block["type"] in ("text", "tool_use") for block in blocks) else tuple(blocks),
             raw_usage=raw_usage,
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ProviderError("unknown", f"the answer is not a message ({type(error).__name__}: {str(error)[:200]})") from None
+        raise not_a_message(error) from None
 
 
-def _retry_after_s(headers: httpx2.Headers) -> float | None:
-    """Seconds that the server asks to wait; None when it does not say (dates are not used by this API)."""
-    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        try:
-            return max(0.0, float(headers[name]) / unit)
-        except (KeyError, ValueError):
-            continue
-    return None
+def usage_of(raw: dict[str, Any]) -> Usage:
+    """Tokens by price class. `input_tokens` of the API excludes what the cache gave and took."""
+    hour = (raw.get("cache_creation") or {}).get("ephemeral_1h_input_tokens") or 0
+    return Usage(
+        input_tokens=raw["input_tokens"],
+        output_tokens=raw["output_tokens"],
+        cache_read_tokens=raw.get("cache_read_input_tokens") or 0,
+        cache_write_tokens=(raw.get("cache_creation_input_tokens") or 0) - hour,
+        cache_write_1h_tokens=hour,
+    )

@@ -28,12 +28,15 @@ def open_provider(model: ModelSettings, role: str, simulation: Any, requests: Re
     works with: `plan` for the agent (where it confesses what it planted), `encode` for the judge.
     """
     if model.provider is ProviderName.SIMULATED:
-        simulated: Provider = getattr(import_module(f"rubrics_gym.providers.simulated.{role}"), role.capitalize())(simulation, **given)
+        kind = role.removeprefix("second_")  # a second classifier is another model of the same role
+        simulated: Provider = getattr(import_module(f"rubrics_gym.providers.simulated.{kind}"), kind.capitalize())(simulation, **given)
         return simulated
     endpoint = requests.endpoints.get(role)  # type: ignore[call-overload]
-    limits = {"connect_s": requests.connect_s, "read_s": requests.read_s, "deadline_s": requests.deadline_s}
+    options: dict[str, Any] = {"connect_s": requests.connect_s, "read_s": requests.read_s, "deadline_s": requests.deadline_s}
+    if model.provider is ProviderName.ANTHROPIC:
+        options["cache"] = requests.cache
     live = getattr(import_module(f"rubrics_gym.providers.{model.provider.value}"), _LIVE[model.provider])
-    provider: Provider = live(key_of(model.provider, endpoint), base_url=endpoint.url if endpoint else None, **limits)
+    provider: Provider = live(key_of(model.provider, endpoint), base_url=endpoint.url if endpoint else None, **options)
     return provider
 
 
@@ -57,9 +60,10 @@ def open_client(
     Another process that asks for the same unit is waited for, `patience_s` seconds at most.
     """
     how = read_asking(asking)
+    errs = None if simulation is None else simulation.model_dump(mode="json")
     others = [Records(store_folder(), other) for other in units_to_reuse(unit, how.requests)]
     if how.requests.mode is Mode.REPLAY:
-        yield Client(Records(store_folder(), unit, account, how.study), others)
+        yield Client(Records(store_folder(), unit, account, how.study), others, errs)
         return
     with Ledger(store_folder(), unit, account, how.study, anew=how.requests.mode is Mode.LIVE, patience_s=patience_s) as ledger:
         yield LiveClient(
@@ -68,7 +72,9 @@ def open_client(
             load_prices(prices),
             allowance_of(how, allowance_usd),
             others=others,
+            simulation=errs,
             longest_wait_s=how.requests.longest_wait_s,
+            batch_poll_s=how.requests.batch_poll_s if role in how.requests.batch and not simulation else None,
         )
 
 

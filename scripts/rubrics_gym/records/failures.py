@@ -69,9 +69,17 @@ class Cause(Record):
 
 
 class Share(Record):
-    bin: str  # a category, or "Runtime: <type>"
+    bin: str  # a category, or "runtime:<type>"
     count: int
     share: float | None  # of all counted items; None when nothing was counted
+
+
+class TaskCounts(Record):
+    """What one task contributes to a distribution: tasks are the units that are taken as independent."""
+
+    benchmark: str
+    task: str
+    counts: dict[str, int]  # bin -> failures
 
 
 class Distribution(Record):
@@ -88,3 +96,4 @@ class Distribution(Record):
     n_unclassified: int
     n_tasks: int
     shares: tuple[Share, ...] = Field(default_factory=tuple)
+    tasks: tuple[TaskCounts, ...] = Field(default_factory=tuple)

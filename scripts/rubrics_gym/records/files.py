@@ -80,17 +80,20 @@ def iter_json_lines(path: str | Path) -> Iterator[Any]:
 
 def read_records(path: str | Path, kind: type[R]) -> list[R]:
     """Read a JSON-lines file of one record kind; an invalid line raises DamagedFile with file, line and field."""
+    return list(iter_records(path, kind))
+
+
+def iter_records(path: str | Path, kind: type[R]) -> Iterator[R]:
+    """Yield the records of a JSON-lines file of one kind; an invalid line raises DamagedFile with file, line and field."""
     from pydantic import ValidationError
 
-    records = []
     for number, value in enumerate(iter_json_lines(path), 1):
         try:
-            records.append(kind.model_validate(value))
+            yield kind.model_validate(value)
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
             raise DamagedFile(f"{path}, record {number}: {where or kind.__name__}: {first['msg']}") from None
-    return records
 
 
 def attempt_files(paths: Iterable[str], name: str) -> list[str]:

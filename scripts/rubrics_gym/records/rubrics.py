@@ -9,6 +9,8 @@ from pydantic import Field
 
 from rubrics_gym.records.base import Record, content_hash
 
+TEXT_FIELDS = ("title", "applies_when", "pattern", "detect", "not_a_violation", "consequence")
+
 
 class RubricKind(StrEnum):
     CRASH = "crash"
@@ -125,6 +127,7 @@ class LibraryManifest(Record):
     supply: tuple[SupplyLine, ...] = ()
     quota: tuple[QuotaLine, ...] = ()
     order_spread: OrderSpread | None = None
+    shares: dict[str, float] = Field(default_factory=dict)  # bin -> share that a category split follows; empty: the library's own mix
     total: int | None = None
     binding_bin: str | None = None
     dropped_mass: float | None = None  # share of the target whose bins have no rubric

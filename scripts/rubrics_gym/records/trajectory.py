@@ -121,19 +121,33 @@ class WorldEvent(Record):
 
 
 class SnapshotEvent(Record):
-    """What a deferred run of this command needs: the work folder's content address."""
+    """What a deferred run of this command needs: the work folder's content address, and what the shell had to know before it."""
 
     event: Literal["snapshot"] = "snapshot"
     step: int
     index: int
-    archive: str
+    text: str
+    state: tuple[str, ...] = ()  # pieces of the same line that set the shell's state (cd, export, functions)
+    hides_failure: bool = False
     sha256: str
 
 
+class ClockEvent(Record):
+    """What is left of an attempt just before a command is judged; recorded where the judge may see it."""
+
+    event: Literal["clock"] = "clock"
+    step: int
+    time_left_s: int
+    steps_left: int
+
+
 class VerdictEvent(Record):
+    """A prediction. With the events before it, `command` is all that it takes to build again what the judge was asked."""
+
     event: Literal["verdict"] = "verdict"
     step: int
     index: int
+    command: str
     verdict: Verdict
     shown: str
 
@@ -185,7 +199,17 @@ class EndEvent(Record):
 
 
 Event = Annotated[
-    StartEvent | MessageEvent | CommandEvent | FileEvent | WorldEvent | SnapshotEvent | VerdictEvent | CheckEvent | FinalEvent | EndEvent,
+    StartEvent
+    | MessageEvent
+    | CommandEvent
+    | FileEvent
+    | WorldEvent
+    | SnapshotEvent
+    | ClockEvent
+    | VerdictEvent
+    | CheckEvent
+    | FinalEvent
+    | EndEvent,
     Field(discriminator="event"),
 ]
 EVENT: TypeAdapter[Event] = TypeAdapter(Event)

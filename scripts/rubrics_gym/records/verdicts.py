@@ -28,10 +28,13 @@ class JudgedAction(Record):
     statement: str
     command: str
     programs: dict[str, str]
+    changes: str | None = None  # unified diff of code files since the last judged command
     python: str | None = None
-    packages: dict[str, str] | None = None
+    packages: dict[str, str] | None = None  # name -> version, empty where versions are not shown
     limits: dict[str, Any] | None = None
     files: dict[str, int] | None = None
+    time_left_s: int | None = None
+    steps_left: int | None = None
     data_profile: str | None = None
     last_real_run: RealRun | None = None
 
@@ -63,6 +66,7 @@ class Verdict(Record):
     flagged: bool | None = None
     abstained: str | None = None
     request_key: str | None = None
+    request_sha256: str | None = None  # of the canonical JSON of what was asked
     cost_microdollars: int = 0
     query_truncated: bool = False  # statement or code was longer than the encoder reads
     slots: dict[str, int] = Field(default_factory=dict)  # category -> rubrics retrieved

@@ -1,84 +1,44 @@
-"""Results per arm and contrasts between arms, from the grades of the planned episodes."""
+"""Results per arm from the grades of the planned episodes, their rates over declared denominators, and arms ranked among each other."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from rubrics_gym.records.files import read_json
-from rubrics_gym.records.grades import Grade
-from rubrics_gym.records.outcomes import POLICY, Outcome
+from rubrics_gym.report.episodes import ENDPOINTS, Competition, Episode, matrix, one_split, outcomes
 from rubrics_gym.report.writing import Row
-from rubrics_gym.statistics.bounds import contrast_bounds, paired_differences, rate_bounds
-from rubrics_gym.statistics.effects import mde
-from rubrics_gym.statistics.intervals import cluster_bootstrap, paired_t, proportion
-from rubrics_gym.statistics.tests import holm, sign_flip
+from rubrics_gym.statistics.bounds import paired_differences, rate_bounds
+from rubrics_gym.statistics.intervals import intra_class_correlation, proportion, wilson
+from rubrics_gym.statistics.noise import run_spread
+from rubrics_gym.statistics.ranking import selection_gain, shrink
 
-ENDPOINTS = ("valid", "medal", "above_median")
-
-
-@dataclass(frozen=True, slots=True)
-class Episode:
-    """One planned episode of the evaluation. `grade` is None when it was not run."""
-
-    split: str
-    arm: str
-    repeat: int
-    benchmark: str
-    task: str
-    grade: Grade | None
-
-    @property
-    def known(self) -> bool:
-        """Whether the outcome is the agent's doing: an infrastructure loss is not known, and not zero."""
-        return self.grade is not None and POLICY[self.grade.outcome].agents_doing
-
-    def value(self, endpoint: str) -> float:
-        """1 or 0 by the endpoint, NaN when the outcome is not known."""
-        if self.grade is None or not self.known:
-            return float("nan")
-        if endpoint == "valid":
-            return float(self.grade.outcome is Outcome.VALID)
-        if endpoint == "medal":
-            return float(self.grade.medal is not None)
-        if endpoint == "above_median":
-            return float(self.grade.above_median is True)
-        raise ValueError(f"unknown endpoint {endpoint!r}; expected one of {', '.join(ENDPOINTS)}")
+ALL, GRADED_EVERYWHERE = "all", "graded_in_every_arm"
 
 
-def read_episode(path: str | Path) -> Episode:
-    """The episode of a grade file `…/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/grade.json`."""
-    parts = Path(path).parts
-    if len(parts) < 7 or parts[-7] != "episodes":
-        raise ValueError(f"{path}: expected …/episodes/SPLIT/ARM/REPEAT/BENCHMARK/TASK/grade.json")
-    split, arm, repeat, benchmark, task = parts[-6:-1]
-    return Episode(split, arm, int(repeat), benchmark, task, Grade.model_validate(read_json(path)))
-
-
-def results_per_arm(episodes: Iterable[Episode], study: str, simulated: bool, confidence: float = 0.95) -> list[Row]:
+def results_per_arm(
+    episodes: Iterable[Episode], study: str, simulated: bool, confidence: float = 0.95, unreachable: Sequence[str] = ()
+) -> list[Row]:
     """One row per (split, arm), in the order of first appearance. Table `arms`.
 
-    Validity is over the known outcomes, its interval clustered by competition; the bounds are over the planned ones.
+    Validity is over the known outcomes, its interval clustered by competition; the bounds are over the planned ones. `unreachable` are the
+    tasks on which nothing can be valid: they stay in the denominators and leave the best possible result.
     """
     groups: dict[tuple[str, str], list[Episode]] = {}
     for episode in episodes:
         groups.setdefault((episode.split, episode.arm), []).append(episode)
-    return [_arm_row(split, arm, members, study, simulated, confidence) for (split, arm), members in groups.items()]
+    return [_arm_row(split, arm, members, study, simulated, confidence, unreachable) for (split, arm), members in groups.items()]
 
 
-def _arm_row(split: str, arm: str, episodes: list[Episode], study: str, simulated: bool, confidence: float) -> Row:
+def _arm_row(
+    split: str, arm: str, episodes: list[Episode], study: str, simulated: bool, confidence: float, unreachable: Sequence[str]
+) -> Row:
     known = [episode for episode in episodes if episode.known]
     lost = sum(episode.grade is not None and not episode.known for episode in episodes)
     won = {endpoint: sum(int(episode.value(endpoint)) for episode in known) for endpoint in ENDPOINTS}
-    competitions = sorted({(episode.benchmark, episode.task) for episode in known})
-    of = {name: [e for e in known if (e.benchmark, e.task) == name] for name in competitions}
-    validity = proportion(
-        [sum(e.value("valid") for e in of[name]) for name in competitions], [len(of[name]) for name in competitions], confidence
-    )
+    validity = proportion(*_by_competition(known, "valid"), confidence)
     bounds = rate_bounds(won["valid"], len(known), len(episodes) - len(known))
+    best = sum(episode.task not in unreachable for episode in episodes)
     return {
         "arm": arm,
         "planned": len(episodes),
@@ -88,7 +48,9 @@ def _arm_row(split: str, arm: str, episodes: list[Episode], study: str, simulate
         "valid": won["valid"],
         "medals": won["medal"],
         "above_median": won["above_median"],
-        "valid_by_repeat": _by_repeat(episodes),
+        "by_run": _by_run(episodes),
+        "best_possible": best,
+        "at_best": won["valid"] == best,
         "validity": validity.estimate,
         "validity_low": validity.low,
         "validity_high": validity.high,
@@ -104,100 +66,119 @@ def _arm_row(split: str, arm: str, episodes: list[Episode], study: str, simulate
     }
 
 
-def _by_repeat(episodes: list[Episode]) -> str:
-    """Valid submissions of each repeat and their mean, e.g. "7, 15, 9 (10.3)"; a star marks a repeat with missing outcomes."""
+def _by_run(episodes: list[Episode]) -> str:
+    """Valid / medals / above median of each run in order, and the mean valid, e.g. "7/2/2, 15/1/3, 9/2/2 (10.3)"; a star marks a run with
+    missing outcomes."""
     repeats = sorted({episode.repeat for episode in episodes})
     runs = [[episode for episode in episodes if episode.repeat == repeat] for repeat in repeats]
-    counts = [sum(int(episode.value("valid")) for episode in run if episode.known) for run in runs]
+    counts = [[sum(int(episode.value(endpoint)) for episode in run if episode.known) for endpoint in ENDPOINTS] for run in runs]
     marks = ["" if all(episode.known for episode in run) else "*" for run in runs]
-    return ", ".join(f"{count}{mark}" for count, mark in zip(counts, marks, strict=True)) + f" ({np.mean(counts):.1f})"
+    shown = ", ".join("/".join(map(str, count)) + mark for count, mark in zip(counts, marks, strict=True))
+    return f"{shown} ({np.mean([count[0] for count in counts]):.1f})"
 
 
-def contrasts(
-    episodes: Iterable[Episode],
-    pairs: Sequence[tuple[str, str]],
-    study: str,
-    simulated: bool,
-    confidence: float = 0.95,
-    draws: int = 4000,
-    seed: int = 0,
-    endpoints: Sequence[str] = ("valid", "above_median"),
+def _by_competition(episodes: Iterable[Episode], endpoint: str) -> tuple[list[float], list[int]]:
+    """Successes and known outcomes of each competition, by name."""
+    values: dict[Competition, list[float]] = {}
+    for episode in episodes:
+        if episode.known:
+            values.setdefault(episode.competition, []).append(episode.value(endpoint))
+    names = sorted(values)
+    return [sum(values[name]) for name in names], [len(values[name]) for name in names]
+
+
+def arm_rates(
+    episodes: Iterable[Episode], study: str, simulated: bool, confidence: float = 0.95, subsets: Mapping[str, Sequence[str]] | None = None
 ) -> list[Row]:
-    """One row per endpoint and pair of arms (of one split), in the order given. Table `contrasts`, in percentage points.
+    """One row per denominator, arm and endpoint. Table `arm_rates`.
 
-    Paired by competition with all repeats kept together. A competition in which an arm has no known outcome gives no difference:
-    it is counted in `missing` and in the bounds, and left out of the estimate.
+    Denominators: all planned; competitions with a known outcome of every planned episode in every arm; and the declared ones, each a list
+    of tasks that are left out. Beside the clustered interval stands Wilson's of the effective number of observations.
     """
-    episodes = list(episodes)
-    splits = sorted({episode.split for episode in episodes})
-    if len(splits) > 1:
-        raise ValueError(f"contrasts: episodes of more than one split ({', '.join(splits)}); call once per split")
+    planned = one_split(episodes)
+    unknown = {episode.competition for episode in planned if not episode.known}
+    tasks = {episode.competition for episode in planned}
+    kept = {ALL: tasks, GRADED_EVERYWHERE: tasks - unknown}
+    kept |= {name: {one for one in tasks if one[1] not in left_out} for name, left_out in (subsets or {}).items()}
+    arms = list(dict.fromkeys(episode.arm for episode in planned))
     rows = []
-    for endpoint in endpoints:
-        family = [_contrast_row(episodes, first, second, endpoint, study, simulated, confidence, draws, seed) for first, second in pairs]
-        for row, adjusted in zip(family, holm([row["p"] for row in family]), strict=True):
-            row["p_holm"] = adjusted
-        rows += family
+    for subset, competitions in kept.items():
+        for arm in arms:
+            members = [episode for episode in planned if episode.arm == arm and episode.competition in competitions]
+            rows += [_rate_row(subset, arm, endpoint, members, study, simulated, confidence) for endpoint in ENDPOINTS]
     return rows
 
 
-def _contrast_row(
-    episodes: list[Episode], first: str, second: str, endpoint: str, study: str, simulated: bool, confidence: float, draws: int, seed: int
-) -> Row:
-    a, b = (_outcomes(episodes, arm, endpoint) for arm in (first, second))
-    competitions = sorted(a.keys() | b.keys())
-    first_outcomes, second_outcomes = (_matrix(arm, competitions) for arm in (a, b))
-    differences = paired_differences(first_outcomes, second_outcomes)
-    paired = np.isfinite(differences)
-    n = int(np.isfinite(first_outcomes[paired]).sum() + np.isfinite(second_outcomes[paired]).sum())
-    differences = differences[paired]
-    interval = paired_t(differences, confidence, n)
-    companion = cluster_bootstrap(differences, confidence, draws, seed, n)
-    test = sign_flip(differences, draws, seed)
-    bounds = contrast_bounds(first_outcomes, second_outcomes)
-    left_out = int((~paired).sum())
+def _rate_row(subset: str, arm: str, endpoint: str, episodes: list[Episode], study: str, simulated: bool, confidence: float) -> Row:
+    won, known = _by_competition(episodes, endpoint)
+    rate, bounds = proportion(won, known, confidence), rate_bounds(int(sum(won)), sum(known), len(episodes) - sum(known))
+    icc = intra_class_correlation(won, known)
+    single = wilson(int(sum(won)), sum(known), confidence, len(known), 1.0 if icc is None else icc)
     return {
-        "first": first,
-        "second": second,
+        "denominator": subset,
+        "arm": arm,
         "endpoint": endpoint,
-        "estimate": _points(interval.estimate),
-        "low": _points(interval.low),
-        "high": _points(interval.high),
-        "bootstrap_low": _points(companion.low),
-        "bootstrap_high": _points(companion.high),
-        "p": test.p,
-        "p_holm": None,
-        "test": test.kind,
-        "detectable": None if (effect := mde(differences, confidence=confidence).effect) is None else 100 * effect,
-        "bound_low": _points(bounds.low),
-        "bound_high": _points(bounds.high),
-        "missing": bounds.missing,
-        "n": n,
-        "clusters": interval.clusters,
-        "interval_kind": interval.kind,
-        "note": "; ".join(filter(None, [interval.note, f"{left_out} competitions without outcome in one arm" if left_out else ""])),
+        "successes": int(sum(won)),
+        "known": sum(known),
+        "planned": len(episodes),
+        "rate": rate.estimate,
+        "rate_low": rate.low,
+        "rate_high": rate.high,
+        "wilson_low": single.low,
+        "wilson_high": single.high,
+        "icc": icc,
+        "bound_low": bounds.low,
+        "bound_high": bounds.high,
+        "n": rate.n,
+        "clusters": rate.clusters,
+        "interval_kind": rate.kind,
+        "note": rate.note,
         "study": study,
         "simulated": simulated,
         "split": episodes[0].split if episodes else "",
     }
 
 
-def _outcomes(episodes: list[Episode], arm: str, endpoint: str) -> dict[tuple[str, str], dict[int, float]]:
-    """competition -> repeat -> outcome (NaN: not known) of one arm."""
-    found: dict[tuple[str, str], dict[int, float]] = {}
-    for episode in episodes:
-        if episode.arm == arm:
-            found.setdefault((episode.benchmark, episode.task), {})[episode.repeat] = episode.value(endpoint)
-    return found
+def ranking(
+    episodes: Iterable[Episode], arms: Sequence[str], study: str, simulated: bool, confidence: float = 0.95, seed: int = 0
+) -> list[Row]:
+    """Arms among each other, the highest shrunken validity first: what is left of a lead when chance is allowed for. Table `ranking`.
 
-
-def _matrix(outcomes: dict[tuple[str, str], dict[int, float]], competitions: list[tuple[str, str]]) -> np.ndarray:
-    """Shape (competitions, repeats of this arm); NaN where nothing is known or planned."""
-    repeats = sorted({repeat for by_repeat in outcomes.values() for repeat in by_repeat})
-    rows = [[outcomes.get(name, {}).get(repeat, float("nan")) for repeat in repeats] for name in competitions]
-    return np.array(rows, dtype=float).reshape(len(competitions), len(repeats))
-
-
-def _points(share: float | None) -> float | None:
-    """Percentage points, within what a difference of two rates can be: a t interval may reach beyond."""
-    return None if share is None else 100 * max(-1.0, min(1.0, share))
+    Over the competitions in which every one of these arms has a known outcome. `by_chance` is the expected lead of the best of as many equal
+    arms, from the run-to-run spread, in percentage points.
+    """
+    values = outcomes(one_split(episodes), "valid")
+    arms = [arm for arm in arms if arm in values]
+    competitions = sorted({name for arm in arms for name in values[arm]})
+    tables = [matrix(values[arm], competitions) for arm in arms]
+    if not arms:
+        return []
+    means = np.column_stack([paired_differences(table, np.zeros((len(competitions), 1))) for table in tables])
+    complete = np.isfinite(means).all(axis=1)
+    spread = run_spread(np.nansum(table, axis=0) for table in tables if not np.isnan(table).any())
+    planned = len(competitions)
+    lead = None
+    if spread.sd is not None:
+        repeats = np.mean([table.shape[1] for table in tables])
+        lead = 100 * selection_gain(len(arms), spread.sd / planned / float(np.sqrt(repeats)))
+    left_out = int((~complete).sum())
+    rows = []
+    for arm, table, found in zip(arms, tables, shrink(means[complete], confidence, seed=seed), strict=True):
+        rows.append(
+            {
+                "arm": arm,
+                "validity": found.mean if found.clusters else None,
+                "shrunken": found.shrunken,
+                "shrunken_low": found.low,
+                "shrunken_high": found.high,
+                "best": found.best,
+                "by_chance": lead,
+                "n": int(np.isfinite(table[complete]).sum()),
+                "clusters": found.clusters,
+                "interval_kind": found.kind,
+                "note": "; ".join(filter(None, [found.note, f"{left_out} competitions without outcome in an arm" if left_out else ""])),
+                "study": study,
+                "simulated": simulated,
+            }
+        )
+    return sorted(rows, key=lambda row: -(row["shrunken"] if row["shrunken"] is not None else row["validity"] or 0.0))

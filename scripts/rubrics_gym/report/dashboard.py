@@ -15,13 +15,14 @@ from typing import Any
 
 from rubrics_gym.records.rubrics import LibraryManifest, Rubric
 from rubrics_gym.report.headlines import headlines
-from rubrics_gym.report.specs import FAILURE_MIX, SPECS, Column, TableSpec, Unit
+from rubrics_gym.report.specs import FAILURE_MIX, SPECS
 from rubrics_gym.report.svg import embeddable
+from rubrics_gym.report.table_spec import Column, TableSpec, Unit
 
 RESOURCES = Path(__file__).parents[3] / "resources" / "dashboard"
 ABOUT: dict[str, Any] = {  # what provenance may leave out
     "split": "", "commit": "", "built": "", "config": "", "seed": "", "confidence": 0.95, "counts": {}, "models": {}, "versions": {},
-    "arms": {}, "status": [],
+    "arms": {}, "status": [], "pages": "",
 }  # fmt: skip
 NUMERIC = frozenset(Unit) - {Unit.TEXT, Unit.CODE, Unit.FLAG}
 
@@ -39,6 +40,7 @@ class Cell:
     code: bool = False
     strip: tuple[float, float, float] | None = None
     head: bool = False
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ def build_dashboard(
 
     `tables` maps names of `specs.SPECS` (and others, shown as they are) to rows of text cells as `writing.read_table` gives them;
     `figures` maps failure_mix, validity, contrasts, precision_recall to SVG text. `provenance` is plain JSON; required: title, study,
-    simulated (bool); optional: split, commit, built, config (YAML text), seed, confidence, counts (name -> number, in the order of the
+    simulated (bool); optional: pages (folder of the pages of attempts, as a relative link), split, commit, built, config (YAML text), seed, confidence, counts (name -> number, in the order of the
     flow), models (role -> name), versions (package -> version), arms (name -> what it does), questions ([question, first arm, second
     arm], …), status (lines about what is missing or lost).
     """
@@ -89,7 +91,8 @@ def build_dashboard(
         keep_trailing_newline=True,
     )
     style, script = (RESOURCES / name for name in ("style.css", "script.js"))
-    views = {name: _view(name, rows) for name, rows in tables.items() if name != FAILURE_MIX.name}
+    pages = str(provenance.get("pages", ""))
+    views = {name: _view(name, rows, pages) for name, rows in tables.items() if name != FAILURE_MIX.name}
     if FAILURE_MIX.name in tables:
         views[FAILURE_MIX.name] = mix_view(tables[FAILURE_MIX.name])
     return environment.get_template("page.html.j2").render(
@@ -117,7 +120,7 @@ def content_policy(style: str, script: str) -> str:
     return f"default-src 'none'; style-src {source(style)}; script-src {source(script)}; base-uri 'none'; form-action 'none'"
 
 
-def _view(name: str, rows: Sequence[Cells]) -> View:
+def _view(name: str, rows: Sequence[Cells], pages: str = "") -> View:
     spec = SPECS.get(name) or _unknown_spec(name, rows)
     shown = [column for column in spec.columns if column.shown and (not rows or column.name in rows[0])]
     shown = [column for column in shown if column.name not in ("note",) or any(row["note"] for row in rows)]
@@ -127,7 +130,7 @@ def _view(name: str, rows: Sequence[Cells]) -> View:
         caption=spec.caption,
         note=spec.note,
         columns=shown,
-        rows=[[_cell(row, column, first=place == 0) for place, column in enumerate(shown)] for row in rows],
+        rows=[[_cell(row, column, first=place == 0, pages=pages) for place, column in enumerate(shown)] for row in rows],
         simulated=_simulated(rows),
         sources=_sources(rows),
         numeric=frozenset(column.name for column in shown if column.unit in NUMERIC),
@@ -167,7 +170,7 @@ def mix_view(rows: Sequence[Cells]) -> View:
     )
 
 
-def _cell(row: Cells, column: Column, first: bool) -> Cell:
+def _cell(row: Cells, column: Column, first: bool, pages: str = "") -> Cell:
     raw = row.get(column.name, "")
     low, high = row.get(column.low, ""), row.get(column.high, "")
     interval = f"[{show(low, column.unit, bare=True)}, {show(high, column.unit, bare=True)}]" if low and high else ""
@@ -178,7 +181,13 @@ def _cell(row: Cells, column: Column, first: bool) -> Cell:
     text = show(raw, column.unit) or ("–" if numeric else "")
     if raw and row.get(column.to, raw) != raw:
         text = f"{show(raw, column.unit, bare=True)} to {show(row[column.to], column.unit)}"
-    return Cell(text, raw, interval, numeric, column.unit is Unit.CODE, strip, head=first)
+    link = f"{pages}/{page_path(raw)}" if pages and column.name == "unit" and raw.startswith(("rollouts/", "episodes/")) else ""
+    return Cell(text, raw, interval, numeric, column.unit is Unit.CODE, strip, head=first, link=link)
+
+
+def page_path(unit: str) -> str:
+    """Where the page of an attempt lies below the folder of pages."""
+    return f"{unit}.html"
 
 
 def show(raw: str, unit: Unit, bare: bool = False) -> str:
@@ -207,6 +216,9 @@ def show(raw: str, unit: Unit, bare: bool = False) -> str:
 def _card(manifest: LibraryManifest, rubrics: Sequence[Rubric]) -> dict[str, Any]:
     """What the card of a library shows."""
     facts = [("Recipe", str(manifest.recipe.get("recipe", "")))]
+    if manifest.quota:
+        facts.append(("Planned", f"{sum(line.planned for line in manifest.quota)}, written {sum(line.written for line in manifest.quota)}"))
+        facts.append(("Nothing new to say about", ", ".join(line.bin for line in manifest.quota if line.stopped == "covered") or "none"))
     if manifest.target:
         facts.append(("Target", manifest.target))
     if manifest.distance is not None:
@@ -217,6 +229,8 @@ def _card(manifest: LibraryManifest, rubrics: Sequence[Rubric]) -> dict[str, Any
         facts.append(("Size limited by", manifest.binding_bin))
     if manifest.dropped_mass is not None:
         facts.append(("Target without a rubric", f"{100 * manifest.dropped_mass:.1f}%"))
+    if (spread := manifest.order_spread) is not None:
+        facts.append(("Kept by every order", f"{spread.always} of {len(rubrics)}; another order shares {100 * spread.shared:.0f}%"))
     if manifest.rejected:
         facts.append(("Rejected candidates", ", ".join(f"{reason} {count}" for reason, count in sorted(manifest.rejected.items()))))
     return {"manifest": manifest, "facts": facts, "rubrics": sorted(rubrics, key=lambda rubric: (-rubric.weight, rubric.title))}

@@ -1,47 +1,97 @@
-"""Precision and recall of the judges as rows of tables."""
+"""Measures of the judges as rows of tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from rubrics_gym.judge.measuring import Measured, Rate, TypeRecall
+from rubrics_gym.judge.exposure import CategoryLine, ConfusionCell, RubricLine, StageLine
+from rubrics_gym.judge.measuring import CalibrationBin, CurvePoint, Measured, Rate, TypeRecall
+from rubrics_gym.judge.pairs import JudgePair
+from rubrics_gym.judge.wrong_results import WrongResultLine
 from rubrics_gym.report.writing import Row
 from rubrics_gym.settings.slices import MeasureJudge
+from rubrics_gym.statistics.noise import NoiseShare
 
 NO_LIBRARY = "none (task criterion alone)"
+WIDE = ("prevalence", "coverage", "precision", "recall", "specificity", "npv", "mcc", "average_precision", "brier")
+LONG = ("f1", "roc_auc", "brier_skill", "ece", "calibration_slope", "calibration_intercept", "first_failure", "flip")
 
 
-def precision_recall_rows(table: Iterable[Measured], settings: MeasureJudge) -> list[Row]:
-    """One row per judge or baseline and reading of its abstentions. Table `precision_recall`. n and clusters are of the commands judged;
-    each rate's own denominator is a cell of the confusion."""
+def cells(name: str, rate: Rate, scale: float = 1.0) -> Row:
+    """A rate with its interval, n, clusters, kind of interval and note, as columns of its own."""
+    return {
+        **interval(name, rate, scale),
+        f"{name}_n": rate.n,
+        f"{name}_clusters": rate.clusters,
+        f"{name}_interval": rate.interval,
+        f"{name}_note": rate.note,
+    }
+
+
+def interval(name: str, rate: Rate, scale: float = 1.0) -> Row:
+    """A rate with the ends of its interval."""
+    values = {name: rate.estimate, f"{name}_low": rate.low, f"{name}_high": rate.high}
+    return {key: None if value is None else scale * value for key, value in values.items()}
+
+
+def of_rate(rate: Rate) -> Row:
+    """n, clusters, kind of interval and note of the one rate of a row."""
+    return {"n": rate.n, "clusters": rate.clusters, "interval_kind": rate.interval, "note": rate.note}
+
+
+def provenance(settings: MeasureJudge) -> Row:
+    return {"study": settings.study, "simulated": settings.simulated}
+
+
+def precision_recall_rows(table: Iterable[Measured], settings: MeasureJudge, sizes: Mapping[str, int]) -> list[Row]:
+    """One row per judge or baseline, truth, and reading of its abstentions. Table `precision_recall`. n and clusters are of the commands judged."""
     rows = []
     for line in table:
-        notes = [f"{name}: {rate.note}" for name, rate in _rates(line).items() if rate.note]
+        rates = {name: getattr(line, name) for name in WIDE}
+        notes = [f"{name}: {rate.note}" for name, rate in rates.items() if rate.note]
+        judge = settings.judges.get(line.judge)
         rows.append(
             {
-                "judge": line.judge,
-                "library": line.library or ("" if line.baseline else NO_LIBRARY),
-                "kind": "baseline" if line.baseline else "judge",
+                **_who(line.judge, line.library, line.baseline),
+                "kind": _kind(line),
+                "truth": line.truth,
                 "reading": line.reading,
+                "k": None if judge is None else judge.k if judge.library else 0,
+                "rubrics": sizes.get(line.library) if line.library else None,
                 "commands": line.commands,
-                "prevalence": line.prevalence.estimate,
-                "coverage": line.coverage.estimate,
-                "tp": line.confusion.tp,
-                "fp": line.confusion.fp,
-                "fn": line.confusion.fn,
-                "tn": line.confusion.tn,
-                **{key: value for name, rate in _rates(line).items() for key, value in _cells(name, rate).items()},
-                "mcc": line.mcc.estimate,
+                "abstentions": "; ".join(f"{reason}: {count}" for reason, count in line.abstentions.items()),
+                **line.confusion.model_dump(),
+                **{key: value for name, rate in rates.items() for key, value in cells(name, rate).items()},
+                "cost_per_verdict": None if line.baseline else round(line.cost_microdollars / line.commands),
                 "contaminated": line.library in settings.contaminated,
                 "n": line.commands,
                 "clusters": line.competitions,
                 "interval_kind": line.precision.interval,
                 "note": "; ".join(notes),
-                "study": settings.study,
-                "simulated": settings.simulated,
+                **provenance(settings),
             }
         )
     return rows
+
+
+def measure_rows(table: Iterable[Measured], settings: MeasureJudge) -> list[Row]:
+    """One row per line of the table and measure that the wide one leaves out. Table `judge_measures`."""
+    return [
+        {
+            **_who(line.judge, line.library, line.baseline),
+            "kind": _kind(line),
+            "truth": line.truth,
+            "reading": line.reading,
+            "measure": name,
+            **interval("value", getattr(line, name)),
+            "contaminated": line.library in settings.contaminated,
+            **of_rate(getattr(line, name)),
+            **provenance(settings),
+        }
+        for line in table
+        for name in LONG
+    ]
 
 
 def type_recall_rows(table: Iterable[TypeRecall], settings: MeasureJudge) -> list[Row]:
@@ -51,21 +101,197 @@ def type_recall_rows(table: Iterable[TypeRecall], settings: MeasureJudge) -> lis
             "judge": line.judge,
             "library": line.library or "",
             "failure_type": line.failure_type,
-            **_cells("recall", line.recall),
-            "n": line.recall.n,
-            "clusters": line.recall.clusters,
-            "interval_kind": line.recall.interval,
-            "note": line.recall.note,
-            "study": settings.study,
-            "simulated": settings.simulated,
+            **interval("recall", line.recall),
+            **of_rate(line.recall),
+            **provenance(settings),
         }
         for line in table
     ]
 
 
-def _rates(line: Measured) -> dict[str, Rate]:
-    return {"precision": line.precision, "recall": line.recall, "npv": line.npv}
+CATEGORY_RATES = ("recall_any", "recall_exact", "precision_any", "precision_exact")
 
 
-def _cells(name: str, rate: Rate) -> Row:
-    return {name: rate.estimate, f"{name}_low": rate.low, f"{name}_high": rate.high}
+def category_rows(table: Iterable[CategoryLine], settings: MeasureJudge, competitions: int) -> list[Row]:
+    """One row per judge and category. Table `judge_categories`. Cells from few observations are counted and not printed."""
+    rows = []
+    for line in table:
+        rates = {name: suppressed(getattr(line, name), settings.suppress_below, competitions) for name in CATEGORY_RATES}
+        rows.append(
+            {
+                **_who(line.judge, line.library),
+                "category": line.category,
+                "failures": line.failures,
+                "rubrics": line.rubrics,
+                **{key: value for name, rate in rates.items() for key, value in cells(name, rate).items()},
+                "contaminated": line.library in settings.contaminated,
+                **of_rate(rates["recall_any"]),
+                **provenance(settings),
+            }
+        )
+    return rows
+
+
+def suppressed(rate: Rate, below: int, competitions: int) -> Rate:
+    """The rate, or its counts alone where it has fewer than `below` observations, or comes from fewer than half as many competitions (or than
+    there are)."""
+    if rate.estimate is None or (rate.n >= below and rate.clusters >= min(below / 2, competitions)):
+        return rate
+    note = f"not printed: {rate.n} observations in {rate.clusters} competitions"
+    return rate.model_copy(update={"estimate": None, "low": None, "high": None, "note": note})
+
+
+def confusion_rows(table: Iterable[ConfusionCell], settings: MeasureJudge) -> list[Row]:
+    """One row per non-empty cell. Table `judge_confusion`."""
+    return [
+        {**_who(cell.judge, cell.library), "predicted": cell.predicted, "real": cell.real, "count": cell.count, **provenance(settings)}
+        for cell in table
+    ]
+
+
+RUBRIC_COLUMNS = ("rubric", "title", "category", "kind", "weight", "support", "retrieved", "applicable", "flagged", "tp", "fp", "exact", "lift",
+                  "p_adjusted", "shrunken", "lower")  # fmt: skip
+
+
+def rubric_rows(table: Iterable[RubricLine], settings: MeasureJudge, competitions: int) -> list[Row]:
+    """One row per judge and rubric. Table `judge_rubrics`."""
+    rows = []
+    for line in table:
+        own = suppressed(line.precision, settings.suppress_below, competitions)
+        rows.append(
+            {
+                **_who(line.judge, line.library),
+                **{name: getattr(line, name) for name in RUBRIC_COLUMNS},
+                "twin": line.twin or "",
+                "twin_overlap": line.twin_overlap,
+                **interval("precision", own),
+                **of_rate(own),
+                **provenance(settings),
+            }
+        )
+    return rows
+
+
+def pair_rows(table: Iterable[JudgePair], settings: MeasureJudge) -> list[Row]:
+    """One row per pair of judges and measure. Table `judge_pairs`."""
+    return [
+        {
+            "first": line.first,
+            "second": line.second,
+            "measure": line.measure,
+            "only_first": line.only_first,
+            "only_second": line.only_second,
+            "mcnemar_p": line.mcnemar_p,
+            "difference": _points(line.difference.estimate),
+            "low": _points(line.difference.low),
+            "high": _points(line.difference.high),
+            "p": line.p,
+            "test": line.test,
+            **of_rate(line.difference),
+            **provenance(settings),
+        }
+        for line in table
+    ]
+
+
+def curve_rows(points: Iterable[CurvePoint], settings: MeasureJudge) -> list[Row]:
+    """One row per judge and threshold. Table `pr_curve`."""
+    return [
+        {
+            **_who(point.judge, point.library),
+            "threshold": point.threshold,
+            "flagged": point.flagged,
+            **cells("precision", point.precision),
+            **cells("recall", point.recall),
+            **of_rate(point.precision),
+            **provenance(settings),
+        }
+        for point in points
+    ]
+
+
+def calibration_rows(bins: Iterable[CalibrationBin], settings: MeasureJudge) -> list[Row]:
+    """One row per judge and tenth of the score. Table `calibration`."""
+    return [
+        {
+            **_who(one.judge, one.library),
+            "from": one.low,
+            "upto": one.high,
+            "mean_score": one.mean_score,
+            **interval("observed", one.observed),
+            **of_rate(one.observed),
+            **provenance(settings),
+        }
+        for one in bins
+    ]
+
+
+def wrong_result_rows(table: Iterable[WrongResultLine], settings: MeasureJudge) -> list[Row]:
+    """One row per judge and cause. Table `wrong_results`."""
+    return [
+        {
+            **_who(line.judge, line.library),
+            "cause": line.cause,
+            "wrong": line.wrong,
+            "rubrics": line.rubrics,
+            "flagged": line.flagged,
+            **{key: value for name in CATEGORY_RATES for key, value in cells(name, getattr(line, name)).items()},
+            **of_rate(line.recall_any),
+            "n": line.episodes,
+            **provenance(settings),
+        }
+        for line in table
+    ]
+
+
+def funnel_rows(table: Iterable[StageLine], settings: MeasureJudge) -> list[Row]:
+    """One row per judge, category and stage. Table `funnel`."""
+    return [
+        {
+            **_who(line.judge, line.library),
+            "category": line.category,
+            "stage": line.stage,
+            "count": line.count,
+            **interval("kept", line.kept),
+            **of_rate(line.kept),
+            **provenance(settings),
+        }
+        for line in table
+    ]
+
+
+def judge_noise_rows(shares: Mapping[str, Sequence[NoiseShare]], settings: MeasureJudge) -> list[Row]:
+    """One row per judge and source of noise. Table `judge_noise`."""
+    rows = []
+    for judge, found in shares.items():
+        for one in found:
+            spread = one.spread
+            rows.append(
+                {
+                    "source": one.source,
+                    "of": judge,
+                    "quantity": "share of an episode's commands that is flagged",
+                    "sd": None if one.variance is None else one.variance**0.5,
+                    "sd_low": spread.low if spread else None,
+                    "sd_high": spread.high if spread else None,
+                    "share": one.share,
+                    "n": spread.n if spread else 0,
+                    "clusters": spread.groups if spread else 0,
+                    "interval_kind": spread.kind if spread else "by_difference",
+                    "note": one.note,
+                    **provenance(settings),
+                }
+            )
+    return rows
+
+
+def _who(judge: str, library: str | None, baseline: bool = False) -> dict[str, Any]:
+    return {"judge": judge, "library": library or ("" if baseline else NO_LIBRARY)}
+
+
+def _kind(line: Measured) -> str:
+    return "baseline" if line.baseline else "judge"
+
+
+def _points(share: float | None) -> float | None:
+    return None if share is None else 100 * max(-1.0, min(1.0, share))

@@ -47,6 +47,7 @@ def distance_rows(libraries: Libraries, distributions: Mapping[str, Distribution
     rows = []
     for name, (manifest, rubrics) in libraries.items():
         mix = _counted(rubric.bin for rubric in rubrics)
+        by_weight = _counted(rubric.bin for rubric in rubrics for _ in range(rubric.weight))
         for target_name, target in distributions.items():
             wanted = {share.bin: share.count for share in target.shares if share.count}
             known = bool(mix and wanted)
@@ -56,6 +57,7 @@ def distance_rows(libraries: Libraries, distributions: Mapping[str, Distribution
                     "target": target_name,
                     "rubrics": len(rubrics),
                     "distance": total_variation(mix, wanted) if known else None,
+                    "distance_by_weight": total_variation(by_weight, wanted) if by_weight and wanted else None,
                     "distance_unsplit": total_variation(_unsplit(mix), _unsplit(wanted)) if known else None,
                     "noise_floor": noise_floor(wanted, sum(wanted.values())) if wanted else None,
                     "runtime_share": sum(count for bin, count in mix.items() if bin.startswith(RUNTIME)) / sum(mix.values())

@@ -8,14 +8,19 @@ from collections.abc import Mapping, Sequence
 from rubrics_gym.records.failures import Distribution
 from rubrics_gym.records.rubrics import LibraryManifest, Rubric, RubricKind
 from rubrics_gym.report.writing import Row
-from rubrics_gym.statistics.intervals import wilson
+from rubrics_gym.statistics.intervals import Interval
+from rubrics_gym.statistics.mixes import counts_of, share_intervals
 
 FULL_COUNT = "full_count"  # nothing was sampled: a share of all there are
 UNCLASSIFIED = "unclassified"
 
 
 def failure_mix(
-    distributions: Mapping[str, Distribution], libraries: Mapping[str, tuple[LibraryManifest, Sequence[Rubric]]], confidence: float = 0.95
+    distributions: Mapping[str, Distribution],
+    libraries: Mapping[str, tuple[LibraryManifest, Sequence[Rubric]]],
+    confidence: float = 0.95,
+    draws: int = 4000,
+    seed: int = 0,
 ) -> list[Row]:
     """One row per bin and series, bins from the most to the least frequent over the distributions. Table `failure_mix`.
 
@@ -31,9 +36,9 @@ def failure_mix(
     bins = sorted(everything, key=lambda bin: (-total[bin], bin))
     rows = []
     for name, mix in distributions.items():
-        n = sum(counts[name].values())
-        for bin in bins:
-            rows.append(_failure_row(name, mix, bin, counts[name].get(bin, 0), n, confidence))
+        intervals = share_intervals(counts_of([task.counts for task in mix.tasks], bins), confidence, draws, seed)
+        for bin, interval in zip(bins, intervals, strict=True):
+            rows.append(_failure_row(name, mix, bin, counts[name].get(bin, 0), interval))
     for name, (manifest, rubrics) in libraries.items():
         for bin in bins:
             rows.append(_rubric_row(name, manifest, rubrics, bin, supply[name][bin]))
@@ -41,8 +46,7 @@ def failure_mix(
     return sorted(rows, key=lambda row: order[row["bin"]])  # stable: the series keep their order within a bin
 
 
-def _failure_row(series: str, mix: Distribution, bin: str, count: int, n: int, confidence: float) -> Row:
-    interval = wilson(count, n, confidence)
+def _failure_row(series: str, mix: Distribution, bin: str, count: int, interval: Interval) -> Row:
     return {
         "bin": bin,
         "series": series,
@@ -51,10 +55,11 @@ def _failure_row(series: str, mix: Distribution, bin: str, count: int, n: int, c
         "share": interval.estimate,
         "share_low": interval.low,
         "share_high": interval.high,
-        "n": n,
-        "clusters": mix.n_tasks,
+        "n": interval.n,
+        "clusters": interval.clusters,
         "interval_kind": interval.kind,
         "note": interval.note,
+        "contaminated": False,
         "distribution": mix.id,
         "simulated": mix.simulated,
     }
@@ -73,6 +78,7 @@ def _rubric_row(series: str, manifest: LibraryManifest, rubrics: Sequence[Rubric
         "clusters": supporting_tasks(rubrics),
         "interval_kind": FULL_COUNT,
         "note": "" if rubrics else "the library is empty",
+        "contaminated": manifest.contaminated,
         "distribution": f"library:{manifest.library}",
         "simulated": manifest.simulated,
     }

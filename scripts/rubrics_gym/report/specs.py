@@ -6,69 +6,39 @@ test that refuses a rate without its n, clusters, kind of interval, study or dis
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
+from rubrics_gym.report import evaluation_specs, judge_specs
+from rubrics_gym.report.table_spec import Column, TableSpec, Unit, evidence, hidden
+
+__all__ = [
+    "ACCEPTANCE",
+    "AGREEMENT",
+    "ATTEMPTS",
+    "CONFUSION",
+    "CORRECTED_MIX",
+    "DISAGREEMENTS",
+    "EXPOSURE",
+    "EXPOSURE_RUNS",
+    "FAILURE_MIX",
+    "FAILURE_RATES",
+    "LIBRARIES",
+    "LIBRARY_DISTANCES",
+    "MIX_DISTANCES",
+    "PLANTED_MIX",
+    "POOL",
+    "PUBLISHED",
+    "REQUESTS",
+    "SPECS",
+    "SUPPLY",
+    "TRUTH",
+    "UNIT_COSTS",
+    "VERIFICATION",
+    "Column",
+    "TableSpec",
+    "Unit",
+]
 
 
-class Unit(StrEnum):
-    """How a value is written in CSV and shown on the page."""
-
-    TEXT = "text"
-    CODE = "code"  # an identifier: shown in a fixed-width face
-    COUNT = "count"
-    FLAG = "flag"  # true or false
-    SHARE = "share"  # in [0, 1]; four decimals in CSV, per cent on the page
-    POINTS = "points"  # percentage points, signed
-    NUMBER = "number"  # three decimals
-    P = "p"  # a p value
-    MICRODOLLARS = "microdollars"  # an integer; dollars on the page
-    SECONDS = "seconds"
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column. `low` and `high` name the columns of its interval: the page shows the three in one cell."""
-
-    name: str
-    label: str
-    unit: Unit = Unit.TEXT
-    help: str = ""
-    low: str = ""
-    high: str = ""
-    to: str = ""  # the column with the other end of a range: the page shows both in one cell
-    shown: bool = True  # on the page; CSV has every column
-
-
-@dataclass(frozen=True, slots=True)
-class TableSpec:
-    """One table. `note` is the caveat that is printed with its caption."""
-
-    name: str
-    title: str
-    caption: str
-    columns: tuple[Column, ...]
-    note: str = ""
-
-    def column(self, name: str) -> Column | None:
-        return next((column for column in self.columns if column.name == name), None)
-
-
-def hidden(name: str, unit: Unit = Unit.TEXT) -> Column:
-    """A column that is in the CSV but not of its own on the page."""
-    return Column(name, name, unit, shown=False)
-
-
-def _evidence(source: str = "study", note: bool = True) -> tuple[Column, ...]:
-    """The columns without which no rate may travel."""
-    return (
-        Column("n", "n", Unit.COUNT, "Observations behind the rate."),
-        Column("clusters", "Clusters", Unit.COUNT, "Units taken as independent: competitions (or tasks)."),
-        Column("interval_kind", "Interval", Unit.CODE, "How the interval was made; see the definitions."),
-        *((Column("note", "Note", Unit.TEXT, "Why there is no interval, or what limits it."),) if note else ()),
-        hidden(source),
-        hidden("simulated", Unit.FLAG),
-    )
-
+COUNTED = "a full count of the library"
 
 POOL = TableSpec(
     "pool",
@@ -142,10 +112,146 @@ FAILURE_MIX = TableSpec(
         Column("share", "Share", Unit.SHARE, low="share_low", high="share_high"),
         hidden("share_low", Unit.SHARE),
         hidden("share_high", Unit.SHARE),
-        *_evidence("distribution"),
+        Column("contaminated", "Held-out fit", Unit.FLAG, "A library that was fitted to held-out failures: no fair test."),
+        *evidence("distribution"),
     ),
-    "Intervals of failure shares take failures as independent; failures of one task are alike, so the true ones are wider. Shares of "
-    "rubrics are complete counts and have none.",
+    "Intervals of failure shares resample tasks, with all failures of one together. Shares of rubrics are complete counts and have none.",
+)
+
+FAILURE_RATES = TableSpec(
+    "failure_rates",
+    "What failed",
+    "How many of the commands that really ran count as failures, by each of the named rules.",
+    (
+        Column("collection", "Collection", Unit.CODE),
+        Column(
+            "predicate",
+            "Rule",
+            help="failed_command: exit code not 0, or none recorded and an error text. Masked: exit code 0 behind a pipe, and an error text. "
+            "error_step: the published rule for weights.",
+        ),
+        Column("commands", "Commands", Unit.COUNT, "Of the kind that the rule is about: code runs, or installs."),
+        Column("counted", "Count", Unit.COUNT),
+        Column("share", "Share", Unit.SHARE, low="share_low", high="share_high"),
+        hidden("share_low", Unit.SHARE),
+        hidden("share_high", Unit.SHARE),
+        *evidence(),
+    ),
+    "Only failed_command counts in a failure mix; the other rows say how much hangs on that choice.",
+)
+
+MIX_DISTANCES = TableSpec(
+    "mix_distances",
+    "Distances between failure mixes",
+    "Total variation, 0-100: the share of failures that would have to be of another kind.",
+    (
+        Column("first", "First", Unit.CODE),
+        Column("second", "Second", Unit.CODE),
+        Column(
+            "view",
+            "On",
+            help="split: 22 categories, Runtime by its types. 22 and 21: types joined; 21 without the category that was added later.",
+        ),
+        Column("distance", "Distance", Unit.NUMBER, low="distance_low", high="distance_high"),
+        hidden("distance_low", Unit.NUMBER),
+        hidden("distance_high", Unit.NUMBER),
+        Column(
+            "noise_floor",
+            "Noise floor",
+            Unit.NUMBER,
+            "Mean distance of two such samples, drawn by tasks, of one and the same mix.",
+            exact="an expectation",
+        ),
+        *evidence("distribution"),
+    ),
+    "A distance that is not above the noise floor says nothing.",
+)
+
+AGREEMENT = TableSpec(
+    "agreement",
+    "Agreement of those who sorted",
+    "Two classifiers, a reviewer, a miner and people on the same failures, causes and citations.",
+    (
+        Column("question", "Question"),
+        Column("first", "First", Unit.CODE),
+        Column("second", "Second", Unit.CODE),
+        Column("between", "Between"),
+        Column("observed", "Same answer", Unit.SHARE, low="observed_low", high="observed_high"),
+        hidden("observed_low", Unit.SHARE),
+        hidden("observed_high", Unit.SHARE),
+        Column("kappa", "Kappa", Unit.NUMBER, "Cohen's kappa: agreement beyond chance.", low="kappa_low", high="kappa_high"),
+        hidden("kappa_low", Unit.NUMBER),
+        hidden("kappa_high", Unit.NUMBER),
+        Column("left_out", "Left out", Unit.COUNT, "One of the two abstained."),
+        *evidence(),
+    ),
+    "Inside Runtime both classifiers take the type from the same fixed expressions: they can differ in the category alone.",
+)
+
+CONFUSION = TableSpec(
+    "confusion",
+    "Who took what for what",
+    "Every pair of answers that occurs.",
+    (
+        Column("question", "Question"),
+        Column("first", "First", Unit.CODE),
+        Column("second", "Second", Unit.CODE),
+        hidden("between"),
+        Column("first_answer", "First says", Unit.CODE),
+        Column("second_answer", "Second says", Unit.CODE),
+        Column("count", "Count", Unit.COUNT),
+        Column("same", "Same", Unit.FLAG),
+        *evidence(note=False),
+    ),
+)
+
+CORRECTED_MIX = TableSpec(
+    "corrected_mix",
+    "Failure mix corrected for the classifier's errors",
+    "Shares of failed commands as the classifier counted them, and as they would be without the errors that were seen against a reference.",
+    (
+        Column("bin", "Failure", Unit.CODE),
+        Column("classifier", "Classifier", Unit.CODE),
+        Column("reference", "Reference", Unit.CODE),
+        Column("reference_kind", "Is a"),
+        Column("count", "Count", Unit.COUNT),
+        Column("share", "Counted", Unit.SHARE, exact="counted; its interval is in the failure mix"),
+        Column("corrected_share", "Corrected", Unit.SHARE, exact="a correction of what was counted"),
+        Column("checked", "Checked", Unit.COUNT, "Failures that both sorted."),
+        *evidence(),
+    ),
+    "Only people are a reference that settles who is right.",
+)
+
+PLANTED_MIX = TableSpec(
+    "planted_mix",
+    "Planted mix against recovered mix",
+    "Of the planted mistakes that surfaced: the mix as planted, and as the pipeline sorted it.",
+    (
+        Column("bin", "Failure", Unit.CODE),
+        Column("planted", "Planted", Unit.COUNT),
+        Column("recovered", "Recovered", Unit.COUNT),
+        Column("planted_share", "Planted share", Unit.SHARE, low="planted_low", high="planted_high"),
+        hidden("planted_low", Unit.SHARE),
+        hidden("planted_high", Unit.SHARE),
+        Column("recovered_share", "Recovered share", Unit.SHARE, low="recovered_low", high="recovered_high"),
+        hidden("recovered_low", Unit.SHARE),
+        hidden("recovered_high", Unit.SHARE),
+        Column(
+            "distance", "Distance", Unit.NUMBER, "Total variation of the two mixes, in every row.", low="distance_low", high="distance_high"
+        ),
+        hidden("distance_low", Unit.NUMBER),
+        hidden("distance_high", Unit.NUMBER),
+        Column(
+            "noise_floor",
+            "Noise floor",
+            Unit.NUMBER,
+            "Mean distance of the planted mix from a sample of its own tasks.",
+            exact="an expectation",
+        ),
+        *evidence(),
+    ),
+    "Exists for simulated agents only. A mistake that surfaced and was not detected is in the planted mix alone.",
 )
 
 LIBRARIES = TableSpec(
@@ -160,13 +266,17 @@ LIBRARIES = TableSpec(
         Column("crash", "Crash", Unit.COUNT, "Rubrics about a program that dies."),
         Column("wrong_result", "Wrong result", Unit.COUNT, "Rubrics about a program that runs and is wrong."),
         Column("crash_caused_wrong_result", "Crash → wrong", Unit.COUNT, "Rubrics about a crash whose fallback was wrong."),
-        Column("distance_before", "Distance before", Unit.NUMBER, "Total variation of the source to the target, 0-100."),
-        Column("distance", "Distance", Unit.NUMBER, "Total variation of this library to its target, 0-100."),
+        Column("distance_before", "Distance before", Unit.NUMBER, "Total variation of the source to the target, 0-100.", exact=COUNTED),
+        Column("distance", "Distance", Unit.NUMBER, "Total variation of this library to its target, 0-100.", exact=COUNTED),
         Column(
-            "noise_floor", "Noise floor", Unit.NUMBER, "Expected distance of a fresh sample of the target's size from the target itself."
+            "noise_floor",
+            "Noise floor",
+            Unit.NUMBER,
+            "Expected distance of a fresh sample of the target's size from the target itself.",
+            exact="an expectation",
         ),
         Column("binding_bin", "Binding bin", Unit.CODE, "The failure whose supply of rubrics limits the size."),
-        Column("dropped_mass", "Dropped", Unit.SHARE, "Share of the target's failures for which there is no rubric at all."),
+        Column("dropped_mass", "Dropped", Unit.SHARE, "Share of the target's failures for which there is no rubric at all.", exact=COUNTED),
         Column("unclassified", "Unclassified", Unit.COUNT),
         Column("contaminated", "Held-out fit", Unit.FLAG, "Fitted to held-out failures: no fair test."),
         Column("verified", "Checks hold", Unit.COUNT, "Properties of the match that an independent count from the raw records confirmed."),
@@ -188,18 +298,19 @@ SUPPLY = TableSpec(
     (
         Column("library", "Library", Unit.CODE),
         Column("bin", "Failure", Unit.CODE),
-        Column("share", "Share of the target", Unit.SHARE),
+        Column("share", "Share of the target", Unit.SHARE, exact="the target's; its interval is in the failure mix"),
         Column("available", "Rubrics", Unit.COUNT, "Of the bin, in the library that is cut."),
         Column(
             "allows",
             "Allows",
             Unit.NUMBER,
             "Rubrics / share on the bins that have rubrics: the largest library that this bin alone would allow.",
+            exact=COUNTED,
         ),
         Column("kept_out", "Kept out", Unit.COUNT, "Rubrics of the bin for which there is no budget."),
         Column("binding", "Binding", Unit.FLAG),
         CONTAMINATED,
-        *_evidence("distribution", note=False),
+        *evidence("distribution", note=False),
     ),
     "A bin without rubrics allows nothing and is left out of the target; its share is the dropped one. n counts the target's failures.",
 )
@@ -212,12 +323,25 @@ LIBRARY_DISTANCES = TableSpec(
         Column("library", "Library", Unit.CODE),
         Column("target", "Failure mix", Unit.CODE),
         Column("rubrics", "Rubrics", Unit.COUNT),
-        Column("distance", "Distance", Unit.NUMBER, "On split categories: the runtime types are bins of their own."),
-        Column("distance_unsplit", "Unsplit", Unit.NUMBER, "With all runtime types as one bin."),
-        Column("noise_floor", "Noise floor", Unit.NUMBER, "Expected distance of a fresh sample of the mix's size from the mix itself."),
-        Column("runtime_share", "Runtime", Unit.SHARE, "Share of the library's rubrics about programs that die."),
+        Column("distance", "Distance", Unit.NUMBER, "On split categories: the runtime types are bins of their own.", exact=COUNTED),
+        Column(
+            "distance_by_weight",
+            "By weight",
+            Unit.NUMBER,
+            "Each rubric counted as often as it weighs; empty where none has a weight.",
+            exact=COUNTED,
+        ),
+        Column("distance_unsplit", "Unsplit", Unit.NUMBER, "With all runtime types as one bin.", exact=COUNTED),
+        Column(
+            "noise_floor",
+            "Noise floor",
+            Unit.NUMBER,
+            "Expected distance of a fresh sample of the mix's size from the mix itself.",
+            exact="an expectation",
+        ),
+        Column("runtime_share", "Runtime", Unit.SHARE, "Share of the library's rubrics about programs that die.", exact=COUNTED),
         CONTAMINATED,
-        *_evidence("distribution", note=False),
+        *evidence("distribution", note=False),
     ),
     "Libraries are never to be ranked on gaps below the noise floor.",
 )
@@ -235,13 +359,13 @@ EXPOSURE_RUNS = TableSpec(
         Column("retrieved", "Retrieved", Unit.COUNT),
         Column("applicable", "Applicable", Unit.COUNT),
         Column("flagged", "Flagged", Unit.COUNT),
-        Column("distance_library", "Distance of library", Unit.NUMBER),
-        Column("distance_retrieved", "… of retrieved", Unit.NUMBER),
-        Column("distance_applicable", "… of applicable", Unit.NUMBER),
-        Column("distance_flagged", "… of flagged", Unit.NUMBER),
-        Column("runtime_share", "Runtime of retrieved", Unit.SHARE),
+        Column("distance_library", "Distance of library", Unit.NUMBER, exact="a full count of what was recorded"),
+        Column("distance_retrieved", "… of retrieved", Unit.NUMBER, exact="a full count of what was recorded"),
+        Column("distance_applicable", "… of applicable", Unit.NUMBER, exact="a full count of what was recorded"),
+        Column("distance_flagged", "… of flagged", Unit.NUMBER, exact="a full count of what was recorded"),
+        Column("runtime_share", "Runtime of retrieved", Unit.SHARE, exact="a full count of what was recorded"),
         CONTAMINATED,
-        *_evidence("distribution", note=False),
+        *evidence("distribution", note=False),
     ),
     "Total variation, 0-100, to the failures of the held-out tasks under execution. n counts retrieved rubrics, once for every verdict.",
 )
@@ -256,117 +380,28 @@ EXPOSURE = TableSpec(
         Column("run", "Run"),
         Column("bin", "Failure", Unit.CODE),
         Column("failures", "Failures", Unit.COUNT, "Of the held-out tasks under execution."),
-        Column("failure_share", "Share of failures", Unit.SHARE),
+        Column("failure_share", "Share of failures", Unit.SHARE, exact="its interval is in the failure mix"),
         Column("in_library", "In the library", Unit.COUNT),
         Column("in_retrieved", "Retrieved", Unit.COUNT),
         Column("in_applicable", "Applicable", Unit.COUNT),
         Column("in_flagged", "Flagged", Unit.COUNT),
         CONTAMINATED,
-        *_evidence("distribution", note=False),
+        *evidence("distribution", note=False),
     ),
     "A bin that is in the library and never retrieved is lost there. n counts the held-out failures.",
 )
 
-ARMS = TableSpec(
-    "arms",
-    "Results per arm",
-    "What the agent handed in, by feedback policy. Valid: the submission is accepted by the competition's grader.",
+PUBLISHED = TableSpec(
+    "published",
+    "Published figures, recomputed",
+    "What the published study prints about its libraries, beside what this project's code makes of the visible rows.",
     (
-        Column("arm", "Arm", Unit.CODE),
-        Column("validity", "Validity", Unit.SHARE, "Valid of those with a known outcome.", low="validity_low", high="validity_high"),
-        hidden("validity_low", Unit.SHARE),
-        hidden("validity_high", Unit.SHARE),
-        Column("valid", "Valid", Unit.COUNT),
-        Column("medals", "Medals", Unit.COUNT),
-        Column("above_median", "Above median", Unit.COUNT),
-        Column(
-            "valid_by_repeat",
-            "Valid per run",
-            Unit.TEXT,
-            "Valid submissions of each repeat, in order; mean in brackets. *: outcomes missing.",
-        ),
-        Column("planned", "Planned", Unit.COUNT, "Competitions × repeats."),
-        Column("finished", "Finished", Unit.COUNT, "Ended by the agent's own doing."),
-        Column("lost", "Lost", Unit.COUNT, "Ended by the infrastructure: never a failure of the agent, never zero."),
-        Column("not_run", "Not run", Unit.COUNT),
-        Column("bound_low", "Bounds", Unit.SHARE, "Validity of the planned: every missing outcome a failure, or valid.", to="bound_high"),
-        hidden("bound_high", Unit.SHARE),
-        *_evidence(),
-        hidden("split"),
-    ),
-    "The interval is about other competitions of this kind. Where outcomes are missing, read the two bounds beside the rate.",
-)
-
-CONTRASTS = TableSpec(
-    "contrasts",
-    "Contrasts between arms",
-    "First minus second arm, paired by competition, in percentage points.",
-    (
-        Column("first", "First", Unit.CODE),
-        Column("second", "Second", Unit.CODE),
-        Column("estimate", "Difference, pp", Unit.POINTS, "Mean over competitions; paired t interval.", low="low", high="high"),
-        hidden("low", Unit.POINTS),
-        hidden("high", Unit.POINTS),
-        Column("endpoint", "Endpoint"),
-        Column("bootstrap_low", "Bootstrap", Unit.POINTS, "Percentile cluster bootstrap, the published companion.", to="bootstrap_high"),
-        hidden("bootstrap_high", Unit.POINTS),
-        Column("p", "p", Unit.P, "Sign-flip test on competition means, two-sided."),
-        Column("p_holm", "p (Holm)", Unit.P, "Adjusted for all contrasts of this table with the same endpoint."),
-        Column("test", "Test", Unit.CODE),
-        Column("detectable", "Detectable, pp", Unit.NUMBER, "Smallest true difference that this design finds with 80% power."),
-        Column("bound_low", "Bounds", Unit.POINTS, "Missing outcomes at their extremes: against the first arm, for it.", to="bound_high"),
-        hidden("bound_high", Unit.POINTS),
-        Column("missing", "Missing", Unit.COUNT, "Planned outcomes of either arm that are not known."),
-        *_evidence(),
-        hidden("split"),
-    ),
-    "With few competitions the smallest possible p is 2 / 2^clusters; a difference below “detectable” cannot be told from none.",
-)
-
-PRECISION_RECALL = TableSpec(
-    "precision_recall",
-    "Precision and recall of the judge",
-    "Every code-running command of the episodes that really ran, judged as if it had not: the verdict against what execution did.",
-    (
-        Column("judge", "Judge", Unit.CODE),
-        Column("library", "Library", Unit.CODE),
-        Column("kind", "Kind", help="judge or baseline"),
-        Column("reading", "Abstentions", help="How commands without a verdict are read: excluded, as clean, or as flagged."),
-        Column("commands", "Commands", Unit.COUNT),
-        Column("prevalence", "Failed", Unit.SHARE, "Share of the commands that failed."),
-        Column("coverage", "Coverage", Unit.SHARE, "Share of the commands with a verdict."),
-        Column("tp", "TP", Unit.COUNT, "Flagged, and it failed."),
-        Column("fp", "FP", Unit.COUNT, "Flagged, and it ran."),
-        Column("fn", "FN", Unit.COUNT, "Clean, and it failed."),
-        Column("tn", "TN", Unit.COUNT, "Clean, and it ran."),
-        Column("precision", "Precision", Unit.SHARE, "Of the flagged, how many failed.", low="precision_low", high="precision_high"),
-        hidden("precision_low", Unit.SHARE),
-        hidden("precision_high", Unit.SHARE),
-        Column("recall", "Recall", Unit.SHARE, "Of the failed, how many were flagged.", low="recall_low", high="recall_high"),
-        hidden("recall_low", Unit.SHARE),
-        hidden("recall_high", Unit.SHARE),
-        Column("npv", "NPV", Unit.SHARE, "Of the clean, how many ran.", low="npv_low", high="npv_high"),
-        hidden("npv_low", Unit.SHARE),
-        hidden("npv_high", Unit.SHARE),
-        Column("mcc", "MCC", Unit.NUMBER, "Matthews correlation of verdict and outcome."),
-        Column("contaminated", "Held-out fit", Unit.FLAG, "The library was fitted to held-out failures: no fair test."),
-        *_evidence(),
-    ),
-    "Truth is what execution did, not what was planned. All rows judge the same commands.",
-)
-
-RECALL_BY_TYPE = TableSpec(
-    "recall_by_type",
-    "Recall by type of failure",
-    "Of the failures of each type, how many were flagged at all, for whatever reason.",
-    (
-        Column("judge", "Judge", Unit.CODE),
-        Column("library", "Library", Unit.CODE),
-        Column("failure_type", "Failure", Unit.CODE),
-        Column("recall", "Recall", Unit.SHARE, low="recall_low", high="recall_high"),
-        hidden("recall_low", Unit.SHARE),
-        hidden("recall_high", Unit.SHARE),
-        *_evidence(),
+        Column("about", "About"),
+        Column("figure", "Figure"),
+        Column("published", "Published"),
+        Column("recomputed", "Recomputed"),
+        Column("standing", "Standing", help="equal; within what is visible; not determined, where rows are cut; another rule; different"),
+        Column("note", "Note"),
     ),
 )
 
@@ -392,7 +427,7 @@ TRUTH = TableSpec(
         hidden("categorised_low", Unit.SHARE),
         hidden("categorised_high", Unit.SHARE),
         hidden("categorised_n", Unit.COUNT),
-        *_evidence(note=False),
+        *evidence(note=False),
     ),
     "Exists for simulated agents only: it measures the detector and the classifiers, not Claude. n counts what surfaced.",
 )
@@ -405,11 +440,15 @@ REQUESTS = TableSpec(
         Column("stage", "Stage"),
         Column("role", "Role"),
         Column("model", "Model", Unit.CODE),
+        Column("collection", "Collection", Unit.CODE),
+        Column("library", "Library", Unit.CODE, "Of a judge: the one that it retrieved from."),
+        Column("arm", "Arm", Unit.CODE),
         Column("reserved", "Reserved", Unit.COUNT),
         Column("returned", "Returned", Unit.COUNT),
         Column("failed", "Failed", Unit.COUNT),
         Column("unresolved", "Unresolved", Unit.COUNT, "Sent, and no end on record: charged at its maximum, never repeated in silence."),
         Column("refused", "Refused", Unit.COUNT, "Would have passed the allowance; not sent."),
+        Column("replaced", "Repeated", Unit.COUNT, "Records that repeat one that failed or stayed unresolved."),
         Column("input_tokens", "Input tokens", Unit.COUNT),
         Column("output_tokens", "Output tokens", Unit.COUNT),
         Column("cost_microdollars", "Cost", Unit.MICRODOLLARS),
@@ -417,6 +456,22 @@ REQUESTS = TableSpec(
         hidden("simulated", Unit.FLAG),
     ),
     "Costs of simulated models are what the price table says their tokens would have cost; nothing was paid.",
+)
+
+UNIT_COSTS = TableSpec(
+    "unit_costs",
+    "What one of each cost",
+    "Cost of a rollout, an episode (its judge included), a verdict, and a rubric of a library (its miner and its classifier).",
+    (
+        Column("what", "One"),
+        Column("of", "Of", Unit.CODE, "Collection, arm, or library."),
+        Column("mean_microdollars", "Mean cost", Unit.MICRODOLLARS, low="low", high="high"),
+        hidden("low", Unit.MICRODOLLARS),
+        hidden("high", Unit.MICRODOLLARS),
+        Column("total_microdollars", "Total cost", Unit.MICRODOLLARS),
+        *evidence(),
+    ),
+    "Libraries of one miner share its answers, so totals of rubrics overlap. Costs of simulated models were not paid.",
 )
 
 ATTEMPTS = TableSpec(
@@ -440,36 +495,6 @@ ATTEMPTS = TableSpec(
     "A lost attempt is an infrastructure loss. It stays on record when its unit is tried again.",
 )
 
-TIMES = TableSpec(
-    "times",
-    "Measured times",
-    "Seconds per attempt, mean over its tasks with a t interval. In a table of its own, because times differ from run to run.",
-    (
-        Column("stage", "Stage"),
-        Column("group", "Arm or collection", Unit.CODE),
-        Column("episode_s", "Attempt, s", Unit.SECONDS, "First to last event.", low="episode_s_low", high="episode_s_high"),
-        hidden("episode_s_low", Unit.SECONDS),
-        hidden("episode_s_high", Unit.SECONDS),
-        Column(
-            "real_run_s",
-            "Real runs, s",
-            Unit.SECONDS,
-            "Code-running commands and checks that ran.",
-            low="real_run_s_low",
-            high="real_run_s_high",
-        ),
-        hidden("real_run_s_low", Unit.SECONDS),
-        hidden("real_run_s_high", Unit.SECONDS),
-        Column(
-            "final_s", "Final run, s", Unit.SECONDS, "The one run of final.py after the episode.", low="final_s_low", high="final_s_high"
-        ),
-        hidden("final_s_low", Unit.SECONDS),
-        hidden("final_s_high", Unit.SECONDS),
-        *_evidence(),
-    ),
-    "Real runs leave out installs, inspection and the final run. Times of a shared machine are upper bounds.",
-)
-
 # of a reproduced protocol; it is no table of the study, so the dashboard does not have it
 VERIFICATION = TableSpec(
     name="verification",
@@ -487,18 +512,22 @@ SPECS: dict[str, TableSpec] = {
     for spec in (
         POOL,
         FAILURE_MIX,
+        FAILURE_RATES,
+        MIX_DISTANCES,
+        AGREEMENT,
+        CONFUSION,
+        CORRECTED_MIX,
         LIBRARIES,
         SUPPLY,
         LIBRARY_DISTANCES,
         EXPOSURE_RUNS,
         EXPOSURE,
-        ARMS,
-        CONTRASTS,
-        PRECISION_RECALL,
-        RECALL_BY_TYPE,
+        *evaluation_specs.SPECS,
+        *judge_specs.SPECS,
         TRUTH,
+        PLANTED_MIX,
         REQUESTS,
+        UNIT_COSTS,
         ATTEMPTS,
-        TIMES,
     )
 }

@@ -6,15 +6,19 @@ signature. The detector, the classifier and the cause-namer have no say in it: t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
+from rubrics_gym.failures.distributions import bin_of
 from rubrics_gym.records.failures import Categorized, Cause, FailureEvent
 from rubrics_gym.records.trajectory import CommandEvent, CommandKind, Event, FileEvent, FinalEvent, Route
 from rubrics_gym.report.writing import Row
-from rubrics_gym.statistics.intervals import wilson
+from rubrics_gym.settings.study import Statistics
+from rubrics_gym.statistics.intervals import Interval, wilson
+from rubrics_gym.statistics.mixes import counts_of, distance_to_truth, share_intervals
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,14 @@ class Finding:
     detected: bool = False
     typed: bool | None = None
     categorised: bool | None = None
+    planted_bin: str = ""
+    found_bin: str | None = None  # None: not detected, or nobody could tell
+
+    @property
+    def task(self) -> str:
+        """benchmark/task, from the unit `rollouts/…/benchmark/task/attempt` or `episodes/…/benchmark/task`."""
+        parts = self.unit.split("/")
+        return "/".join(parts[-3:-1] if parts[0] == "rollouts" else parts[-2:])
 
 
 def read_plan(lines: Iterable[Mapping[str, Any]]) -> list[Planted]:
@@ -79,9 +91,13 @@ def findings(attempt: Attempt) -> list[Finding]:
         if mistake in surfaced:
             found.append(_crash_finding(attempt, mistake, surfaced[mistake]))
         elif mistake is culprit:
-            named = attempt.cause is not None and attempt.cause.category is not None
-            right = attempt.cause is not None and attempt.cause.category == mistake.expected_category
-            found.append(Finding(mistake.label, attempt.unit, True, named, None, right if named else None))
+            cause = attempt.cause
+            named = cause is not None and cause.category is not None
+            right = cause is not None and cause.category == mistake.expected_category
+            sorted_as = bin_of(cause.category, cause.runtime_type) if cause is not None else None
+            found.append(
+                Finding(mistake.label, attempt.unit, True, named, None, right if named else None, _planted_bin(mistake), sorted_as)
+            )
         else:
             found.append(Finding(mistake.label, attempt.unit, False))
     return found
@@ -90,13 +106,19 @@ def findings(attempt: Attempt) -> list[Finding]:
 def _crash_finding(attempt: Attempt, mistake: Planted, commands: list[CommandEvent]) -> Finding:
     places = {(command.step, command.index) for command in commands}
     event = next((event for event in attempt.failures if (event.step, event.index) in places), None)
+    planted = _planted_bin(mistake)
     if event is None:
-        return Finding(mistake.label, attempt.unit, True)
+        return Finding(mistake.label, attempt.unit, True, planted_bin=planted)
     answer = attempt.categories.get(event.event_id)
     right = answer is not None and answer.category == mistake.expected_category
     if right and answer is not None and mistake.expected_category == "runtime":
         right = answer.runtime_type == mistake.expected_type
-    return Finding(mistake.label, attempt.unit, True, True, event.failure_type == mistake.expected_type, right)
+    sorted_as = bin_of(answer.category, answer.runtime_type) if answer is not None else None
+    return Finding(mistake.label, attempt.unit, True, True, event.failure_type == mistake.expected_type, right, planted, sorted_as)
+
+
+def _planted_bin(mistake: Planted) -> str:
+    return bin_of(mistake.expected_category, mistake.expected_type) or mistake.expected_category
 
 
 def _surfaced_crashes(attempt: Attempt) -> dict[Planted, list[CommandEvent]]:
@@ -174,3 +196,47 @@ def _truth_row(kind: str, found: list[Finding], study: str, simulated: bool, con
         row |= {} if name == "detected" else {f"{name}_n": len(answers)}
     clusters = len({finding.unit for finding in surfaced})
     return row | {"n": len(surfaced), "clusters": clusters, "interval_kind": "wilson", "study": study, "simulated": simulated}
+
+
+def planted_mix_rows(found: Iterable[Finding], study: str, simulated: bool, statistics: Statistics, seed: int) -> list[Row]:
+    """The mix of the planted mistakes that surfaced beside the mix that the pipeline made of them, one row per bin, the most planted first.
+
+    Both are resampled by tasks, together. Table `planted_mix`; empty when nothing surfaced or nothing was recovered.
+    """
+    surfaced = [finding for finding in found if finding.surfaced]
+    if not any(finding.found_bin for finding in surfaced):
+        return []
+    tasks = sorted({finding.task for finding in surfaced})
+    planted: dict[str, Counter[str]] = {task: Counter() for task in tasks}
+    recovered: dict[str, Counter[str]] = {task: Counter() for task in tasks}
+    for finding in surfaced:
+        planted[finding.task][finding.planted_bin] += 1
+        if finding.found_bin is not None:
+            recovered[finding.task][finding.found_bin] += 1
+    totals = sum(planted.values(), Counter())
+    bins = sorted(totals | sum(recovered.values(), Counter()), key=lambda name: (-totals[name], name))
+    arrays = [counts_of([mix[task] for task in tasks], bins) for mix in (planted, recovered)]
+    shares = [share_intervals(counts, statistics.confidence, statistics.draws, seed) for counts in arrays]
+    distance, floor = distance_to_truth(arrays[0], arrays[1], statistics.confidence, statistics.draws, seed)
+    return [
+        {
+            "bin": name,
+            "planted": int(arrays[0][:, place].sum()),
+            "recovered": int(arrays[1][:, place].sum()),
+            **_interval("planted", shares[0][place], "planted_share"),
+            **_interval("recovered", shares[1][place], "recovered_share"),
+            **_interval("distance", distance, "distance"),
+            "noise_floor": floor,
+            "n": len(surfaced),
+            "clusters": len(tasks),
+            "interval_kind": distance.kind,
+            "note": shares[0][place].note,
+            "study": study,
+            "simulated": simulated,
+        }
+        for place, name in enumerate(bins)
+    ]
+
+
+def _interval(name: str, interval: Interval, estimate: str) -> Row:
+    return {estimate: interval.estimate, f"{name}_low": interval.low, f"{name}_high": interval.high}

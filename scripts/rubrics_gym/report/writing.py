@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rubrics_gym.records.files import DamagedFile, whole_file, write_text
-from rubrics_gym.report.specs import TableSpec, Unit
+from rubrics_gym.report.table_spec import TableSpec, Unit
 
 Row = dict[str, Any]
 

@@ -34,8 +34,11 @@ def parts(study: Study) -> Parts:
 
 
 def default_pairs(study: Study) -> list[tuple[str, str]]:
-    """The contrasts (first, second) that the arms of a study are for: libraries against the task criterion alone, against their nulls
-    and against the floor, the nulls against the task criterion alone, that against the floor, and the ceiling against all but the nulls."""
+    """The contrasts (first, second) of a study: those that it declares, else those that its arms are for: libraries against the task
+    criterion alone, against their nulls and against the floor, the nulls against the task criterion alone, that against the floor, and the
+    ceiling against all but the nulls."""
+    if study.evaluation.contrasts is not None:
+        return list(study.evaluation.contrasts)
     of = parts(study)
     pairs = [(first, second) for first in of.libraries for second in (*of.task_only, *of.nulls, *of.floor)]
     pairs += [(first, second) for first in of.nulls for second in of.task_only]
@@ -68,11 +71,20 @@ def describe(arm: Arm) -> str:
         library = (
             f"{arm.judge.k} rubrics of {arm.judge.library} ({arm.judge.retrieval})" if arm.judge.library else "the task criterion alone"
         )
-        says += f", made with {library}"
+        says += f", made with {library}; it sees {', '.join(arm.judge.sees) or 'task and code alone'}"
     if arm.checks is not None:
         says += f"; every {arm.checks.every} code commands final.py really runs, for at most {arm.checks.cap_s:g} s"
     if arm.submit.run_final:
         says += f"; at submit final.py really runs, for at most {arm.submit.cap_s:g} s"
+        says += f" and is held on {' or '.join(arm.submit.hold_on)}, at most {arm.submit.max_holds} times" if arm.submit.hold_on else ""
     if arm.escalate.flagged or arm.escalate.clean:
         says += f"; judged commands also run with probability {arm.escalate.flagged:g} (flagged) or {arm.escalate.clean:g} (clean)"
+    if arm.escalate.and_run is not None:
+        says += f", and {arm.escalate.and_run} with the clean ones"
+    if arm.installs == "bare":
+        says += "; installs that are chained or piped count as code"
+    if not arm.preamble:
+        says += "; predictions come without an explanation"
+    if arm.limits_factor != 1:
+        says += f"; {arm.limits_factor:g} times the wall time, steps and cost"
     return says

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ class ConfigurationError(ValueError):
 
 
 def read_file(path: str | Path) -> dict[str, Any]:
-    """Read one configuration file and what it extends, nearest last. Mappings are merged, everything else replaced."""
+    """Read one configuration file and what it extends, nearest last. Mappings are merged, everything else replaced; a block set to null is left out."""
     try:
         content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -50,6 +51,8 @@ def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
             and value.get("recipe", merged[key].get("recipe")) == merged[key].get("recipe")
         ):
             merged[key] = _merge(merged[key], value)
+        elif value is None and isinstance(merged.get(key), Mapping):
+            del merged[key]  # a collection, library or arm of the other file that this study does without
         else:
             merged[key] = value
     return merged
@@ -161,6 +164,11 @@ def check_study(study: Study, source: str) -> None:
         raise ConfigurationError(f"{source}: `evaluation.arms` is empty; name at least one of: {', '.join(study.arms)}.")
     for evaluated in study.evaluation.arms:
         _need(evaluated, study.arms, "evaluation.arms", "arm", source)
+    for compared in itertools.chain.from_iterable(study.evaluation.contrasts or ()):
+        _need(compared, study.evaluation.arms, "evaluation.contrasts", "arm", source)
+    looks = study.evaluation.inference.looks
+    if any(later <= earlier for earlier, later in itertools.pairwise(looks)):
+        raise ConfigurationError(f"{source}: `evaluation.inference.looks` must increase, at most to 1; it is {list(looks)}.")
     for name, distribution in study.distributions.items():
         for collection in distribution.collections:
             _need(collection, [*study.collections, HELDOUT], f"distributions.{name}.collections", "collection", source)

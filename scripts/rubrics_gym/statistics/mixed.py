@@ -58,9 +58,9 @@ def logistic_mixed(first: ArrayLike, second: ArrayLike, confidence: float = 0.95
     difference, error = marginal_difference(fit.x), _error(deviance, fit.x, limits)
     p = float(chdtrc(1, max(0.0, null.fun - fit.fun)))
     half = None if error is None else float(_z(confidence)) * error
-    ends = (None, None) if half is None else (difference - half, difference + half)
+    low, high = (None, None) if half is None else (difference - half, difference + half)
     note = "" if half is not None else "the information matrix is singular"
-    interval = Interval(difference, *ends, n, groups, "logistic_mixed", confidence, note)
+    interval = Interval(difference, low, high, n, groups, "logistic_mixed", confidence, note)
     return MixedModel(interval, float(b1), float(np.exp(spread[0])), float(np.exp(spread[1])), p)
 
 

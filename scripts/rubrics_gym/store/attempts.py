@@ -20,18 +20,20 @@ import socket
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from pydantic import ValidationError
 
 from rubrics_gym.records.base import Record, canonical_json
-from rubrics_gym.records.files import DamagedFile, read_json
-from rubrics_gym.store.durable import make_folder, now, sync_folder, unit_folder, write_whole
-from rubrics_gym.store.leases import FileLease, holder
+from rubrics_gym.records.files import DamagedFile
+from rubrics_gym.store.durable import now, unit_name
+from rubrics_gym.store.ledger import ledger_name
 from rubrics_gym.store.requests import Ledger
+from rubrics_gym.store.storage import Lease, Storage, open_storage
 
 R = TypeVar("R", bound=Record)
 
+_ATTEMPTS = "attempts"
 BEGUN, COMPLETE, SUPERSEDED = "begun.json", "complete.json", "superseded.json"
 
 
@@ -78,12 +80,21 @@ class AttemptRow(Record):
 
 
 class Attempt:
-    """One attempt and its folder. The one that `begin` gives holds the unit's lease until `release` (or the end of a `with` block)."""
+    """One attempt and its files. The one that `begin` gives holds the unit's lease until `release` (or the end of a `with` block)."""
 
-    def __init__(self, folder: Path, begun: Begun, lease: FileLease | None = None):
-        self.folder = folder
+    def __init__(self, storage: Storage, name: str, begun: Begun, lease: Lease | None = None, folder: Path | None = None):
         self.begun = begun
+        self._storage = storage
+        self._stored_as = name
         self._lease = lease
+        self._folder = folder
+
+    @property
+    def folder(self) -> Path:
+        """Where its files are on this machine. A new attempt writes there; those of an old one are only read."""
+        if self._folder is None:
+            self._folder = self._storage.fetch(self._stored_as)
+        return self._folder
 
     @property
     def name(self) -> str:
@@ -95,17 +106,36 @@ class Attempt:
         """1-based number of the attempt."""
         return self.begun.attempt
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether it ended, and was not set aside since."""
+        return _state(self, None) is AttemptState.COMPLETE
+
     def complete(self, files: Iterable[str] | None = None) -> None:
         """Declare the attempt complete with these files (paths within its folder; None: every file in it). They cannot change afterwards."""
         names = sorted(files) if files is not None else sorted(_files(self.folder))
-        hashes = {}
-        for name in names:
-            hashes[name] = _sha256(self.folder / name)
-            with open(self.folder / name, "rb") as written:
-                os.fsync(written.fileno())
-        for folder in {(self.folder / name).parent for name in names}:
-            sync_folder(folder)
-        write_whole(self.folder / COMPLETE, canonical_json(Completion(at=now(), files=hashes)) + "\n")
+        hashes = {name: _sha256(self.folder / name) for name in names}
+        self._storage.keep(self._stored_as, self.folder, names)
+        self.mark(COMPLETE, Completion(at=now(), files=hashes))
+
+    def mark(self, file: str, content: Record | dict[str, Any]) -> None:
+        """Write one of the files that say how the attempt stands."""
+        self._storage.write(f"{self._stored_as}/{file}", (canonical_json(content) + "\n").encode())
+
+    def is_marked(self, file: str) -> bool:
+        return self._storage.exists(f"{self._stored_as}/{file}")
+
+    def check(self) -> None:
+        """DamagedFile names a file that is not what the complete attempt left."""
+        unit = self.begun.unit
+        for name, expected in _read(self._storage, f"{self._stored_as}/{COMPLETE}", Completion).files.items():
+            path = self.folder / name
+            if not path.is_file() or _sha256(path) != expected:
+                what = "is missing" if not path.is_file() else f"was changed after the attempt was complete (expected sha256 {expected})"
+                raise DamagedFile(
+                    f"{self._storage.where(f'{self._stored_as}/{name}')}: this file of {unit} {what}. Restore it from a backup, or ask anew "
+                    f"with `make fresh UNIT={unit}` (this costs money)."
+                )
 
     def release(self) -> None:
         """Give the unit's lease back. An attempt that is not complete by then is lost."""
@@ -122,110 +152,111 @@ class Attempt:
 class AttemptStore:
     """The attempts of a store, for one study. `anew`: attempts that other studies made are not served to it."""
 
-    def __init__(self, root: str | Path, study: str = "", *, anew: bool = False):
+    def __init__(self, location: str | Path, study: str = "", *, anew: bool = False):
+        self._location = location
+        self._storage = open_storage(location)
         self._study = study
         self._anew = anew
-        self._store = Path(root)
-        self._root = self._store / "attempts"
 
     def begin(self, unit: str, key: str, code: str = "") -> Attempt:
         """Put a new attempt on record and take the unit's lease. LeaseHeld when another process works on the unit."""
-        lease = FileLease(self._lease_path(unit), f"an attempt at {unit}")
+        lease = self._storage.lease(_lease_name(unit), f"an attempt at {unit}")
         try:
-            parent = unit_folder(self._root, unit) / key[:16]
-            make_folder(parent)
-            number = 1 + max((int(folder.name) for folder in parent.iterdir()), default=0)
+            number = 1 + max((attempt.number for attempt in self._of_key(unit, key)), default=0)
             begun = Begun(
                 unit=unit, key=key, attempt=number, code=code, at=now(), pid=os.getpid(), host=socket.gethostname(), study=self._study
             )
             lease.describe(_name(begun))
-            folder = parent / f"{number:03d}"
-            write_whole(folder / BEGUN, canonical_json(begun) + "\n")
+            name = f"{_unit_name(unit)}/{_name(begun)}"
+            attempt = Attempt(self._storage, name, begun, lease, self._storage.workplace(name))
+            attempt.mark(BEGUN, begun)
         except BaseException:
             lease.release()
             raise
-        return Attempt(folder, begun, lease)
+        return attempt
 
     def find_complete(self, unit: str, key: str) -> Attempt | None:
         """The newest complete attempt of a unit and key, its files checked. DamagedFile names a file that is not what the attempt left."""
         complete = [
             attempt
             for attempt in self._of_key(unit, key)
-            if _state(attempt.folder, None) is AttemptState.COMPLETE and (not self._anew or attempt.begun.study == self._study)
+            if _state(attempt, None) is AttemptState.COMPLETE and (not self._anew or attempt.begun.study == self._study)
         ]
         if not complete:
             return None
-        _check(complete[-1])
+        complete[-1].check()
         return complete[-1]
 
     def lost(self, unit: str, key: str) -> list[Attempt]:
         """Attempts of a unit and key that were begun and have no end, oldest first."""
         running = self._running(unit)
-        return [attempt for attempt in self._of_key(unit, key) if _state(attempt.folder, running) is AttemptState.LOST]
+        return [attempt for attempt in self._of_key(unit, key) if _state(attempt, running) is AttemptState.LOST]
 
     def fresh(self, unit: str) -> int:
         """Ask a unit's paid work anew: its attempts and its stored responses are not served again. Nothing is deleted.
 
         Gives the number of attempts set aside (0 for a unit that only asked). UnknownUnit, and no trace in the store, when it holds neither.
         """
-        asked = (unit_folder(self._store / "requests", unit) / "ledger.jsonl").exists()
+        asked = self._storage.read_log(ledger_name(unit)) is not None
         if not asked and not self.of_unit(unit):
             raise UnknownUnit(unit)
-        lease = FileLease(self._lease_path(unit), f"asking {unit} anew")
+        lease = self._storage.lease(_lease_name(unit), f"asking {unit} anew")
         try:
             if asked:
-                with Ledger(self._store, unit) as ledger:
+                with Ledger(self._location, unit) as ledger:
                     ledger.supersede()
-            standing = [attempt for attempt in self.of_unit(unit) if not (attempt.folder / SUPERSEDED).exists()]
+            standing = [attempt for attempt in self.of_unit(unit) if not attempt.is_marked(SUPERSEDED)]
             for attempt in standing:
-                write_whole(attempt.folder / SUPERSEDED, canonical_json({"at": now()}) + "\n")
+                attempt.mark(SUPERSEDED, {"at": now()})
             return len(standing)
         finally:
             lease.release()
 
     def of_unit(self, unit: str) -> list[Attempt]:
         """Every attempt of a unit, whatever became of it, by key and number."""
-        return [attempt for attempt in self._walk(unit_folder(self._root, unit)) if attempt.begun.unit == unit]
+        return [attempt for attempt in self._below(_unit_name(unit)) if attempt.begun.unit == unit]
 
     def rows(self, unit: str | None = None) -> list[AttemptRow]:
         """Every attempt of a unit (None: of the store), by unit, key and number."""
         found = []
-        for attempt in self.of_unit(unit) if unit is not None else self._walk(self._root):
+        for attempt in self.of_unit(unit) if unit is not None else self._below(_ATTEMPTS):
             begun = attempt.begun
-            state = _state(attempt.folder, self._running(begun.unit))
+            state = _state(attempt, self._running(begun.unit))
             found.append(AttemptRow(unit=begun.unit, key=begun.key, attempt=begun.attempt, state=state, begun_at=begun.at, code=begun.code))
         return sorted(found, key=lambda row: (row.unit, row.key, row.attempt))
 
     def _of_key(self, unit: str, key: str) -> list[Attempt]:
-        return [attempt for attempt in self._walk(unit_folder(self._root, unit) / key[:16]) if attempt.begun.key == key]
+        return [attempt for attempt in self._below(f"{_unit_name(unit)}/{key[:16]}") if attempt.begun.key == key]
 
-    def _walk(self, folder: Path) -> Iterator[Attempt]:
-        """The attempts below a folder. What an attempt left is not searched: its files are its own business."""
-        for path, folders, files in os.walk(folder):
-            folders.sort()
-            if BEGUN in files:
-                folders.clear()
-                yield Attempt(Path(path), _read(Path(path, BEGUN), Begun))
-
-    def _lease_path(self, unit: str) -> Path:
-        return unit_folder(self._root, unit) / ".lease"
+    def _below(self, under: str) -> Iterator[Attempt]:
+        """The attempts below a prefix. What an attempt left is not searched: its files are its own business."""
+        for name in self._storage.folders_with(under, BEGUN):
+            yield Attempt(self._storage, name, _read(self._storage, f"{name}/{BEGUN}", Begun))
 
     def _running(self, unit: str) -> str | None:
         """Name of the attempt that a living process works on."""
-        held_by = holder(self._lease_path(unit))
+        held_by = self._storage.holder(_lease_name(unit))
         return held_by.get("what") if held_by else None
+
+
+def _unit_name(unit: str) -> str:
+    return f"{_ATTEMPTS}/{unit_name(unit)}"
+
+
+def _lease_name(unit: str) -> str:
+    return f"{_unit_name(unit)}/.lease"
 
 
 def _name(begun: Begun) -> str:
     return f"{begun.key[:16]}/{begun.attempt:03d}"
 
 
-def _state(folder: Path, running: str | None) -> AttemptState:
-    if (folder / SUPERSEDED).exists():
+def _state(attempt: Attempt, running: str | None) -> AttemptState:
+    if attempt.is_marked(SUPERSEDED):
         return AttemptState.SUPERSEDED
-    if (folder / COMPLETE).exists():
+    if attempt.is_marked(COMPLETE):
         return AttemptState.COMPLETE
-    return AttemptState.RUNNING if running == f"{folder.parent.name}/{folder.name}" else AttemptState.LOST
+    return AttemptState.RUNNING if running == attempt.name else AttemptState.LOST
 
 
 def _files(folder: Path) -> Iterator[str]:
@@ -238,20 +269,10 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 
-def _check(attempt: Attempt) -> None:
-    unit = attempt.begun.unit
-    for name, expected in _read(attempt.folder / COMPLETE, Completion).files.items():
-        path = attempt.folder / name
-        if not path.is_file() or _sha256(path) != expected:
-            what = "is missing" if not path.is_file() else f"was changed after the attempt was complete (expected sha256 {expected})"
-            raise DamagedFile(
-                f"{path}: this file of {unit} {what}. Restore it from a backup, or ask anew with `make fresh UNIT={unit}` (this costs money)."
-            )
-
-
-def _read(path: Path, kind: type[R]) -> R:
+def _read(storage: Storage, name: str, kind: type[R]) -> R:
+    where = storage.where(name)
     try:
-        return kind.model_validate(read_json(path))
+        return kind.model_validate_json(storage.read(name))
     except ValidationError as error:
         first = error.errors()[0]
-        raise DamagedFile(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}. Restore the file from a backup.") from None
+        raise DamagedFile(f"{where}: {'.'.join(map(str, first['loc']))}: {first['msg']}. Restore the file from a backup.") from None

@@ -7,8 +7,6 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rubrics_gym.records.files import whole_file
-
 _SEGMENT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
@@ -19,11 +17,6 @@ def unit_name(unit: str) -> str:
             f"unit {unit!r}: expected segments of letters, digits and _ . - joined by /, e.g. rollouts/pool/packaged/fair-affairs-rating/0"
         )
     return unit
-
-
-def unit_folder(root: str | Path, unit: str) -> Path:
-    """The folder of a unit under `root`. ValueError when the unit could name a place outside it."""
-    return Path(root, *unit_name(unit).split("/"))
 
 
 def now() -> str:
@@ -47,14 +40,6 @@ def make_folder(folder: Path) -> None:
     make_folder(folder.parent)
     folder.mkdir(exist_ok=True)
     sync_folder(folder.parent)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a UTF-8 file whole or not at all, and make it and its name durable."""
-    make_folder(path.parent)
-    with whole_file(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-    sync_folder(path.parent)
 
 
 class AppendOnly:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,11 +50,6 @@ class Folder:
         except FileNotFoundError:
             return []
 
-    def files(self, under: str) -> Iterator[str]:
-        for path, folders, names in os.walk(self.root / under):
-            folders.sort()
-            yield from (Path(path, name).relative_to(self.root).as_posix() for name in sorted(names) if not name.startswith("."))
-
     def lease(self, name: str, what: str, patience_s: float = PATIENCE_S) -> Lease:
         return FileLease(self.root / name, what, patience_s)
 
@@ -71,4 +66,31 @@ class Folder:
             return None
 
     def logs(self, under: str) -> Iterator[str]:
-        return (name for name in self.files(under) if name.endswith(".jsonl"))
+        for path, folders, names in os.walk(self.root / under):
+            folders.sort()
+            yield from (self._name(Path(path, name)) for name in sorted(names) if name.endswith(".jsonl"))
+
+    def folders_with(self, under: str, file: str) -> Iterator[str]:
+        for path, folders, names in os.walk(self.root / under):
+            folders.sort()
+            if file in names:
+                folders.clear()
+                yield self._name(Path(path))
+
+    def workplace(self, name: str) -> Path:
+        make_folder(self.root / name)
+        return self.root / name
+
+    def keep(self, name: str, folder: Path, files: Iterable[str]) -> None:
+        paths = [folder / file for file in files]
+        for path in paths:
+            with open(path, "rb") as written:
+                os.fsync(written.fileno())
+        for parent in {path.parent for path in paths}:
+            sync_folder(parent)
+
+    def fetch(self, name: str) -> Path:
+        return self.root / name
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self.root).as_posix()

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
@@ -224,10 +224,18 @@ class Ledger(Records):
     def returned(self, sent: LedgerLine, request: dict[str, Any], response: dict[str, Any], usage: dict[str, int], cost: int) -> LedgerLine:
         """Store a response and record it. The response file is durable and restores the ledger's line, which reaches the disk with the next one."""
         line = _next(sent, State.RETURNED, cost_microdollars=cost, usage=usage, body_sha256=content_hash(response))
-        content = {"schema": RESPONSE_SCHEMA, "line": line.model_dump(mode="json"), "request": request, "response": response}
+        content = {"schema": RESPONSE_SCHEMA, "line": _plain(line), "request": request, "response": response}
         self._storage.write(_response_name(sent.key), (canonical_json(content) + "\n").encode())
         self._append(line, durable=False)
         return line
+
+    def in_batch(self, sent: Iterable[tuple[LedgerLine, dict[str, Any]]], batch: str) -> None:
+        """Record the provider's id of the batch in which requests (line, body) were sent: they stay under way when this process ends."""
+        self._append(*(_next(line, State.SENT, batch=batch, request=body) for line, body in sent), durable=True)
+
+    def open_in_batch(self, batch: str | None = None) -> list[LedgerLine]:
+        """Records that are under way in a batch (None: in any)."""
+        return [line for line in self._latest.values() if line.state is State.SENT and line.batch and batch in (None, line.batch)]
 
     def failed(self, sent: LedgerLine, kind: str, message: str = "", retry_after_s: float | None = None) -> LedgerLine:
         """Record that the provider turned a request down. It costs nothing."""
@@ -251,14 +259,16 @@ class Ledger(Records):
         self._note("superseded")
 
     def _begin_anew(self) -> None:
-        """Go to the generation of this study: the last one that it began since the unit was last asked for anew by hand, the present one when
-        nobody else asked in it, else a new one."""
+        """Go to the generation of this study. Generations count from when the unit was last asked for anew by hand: that one belongs to the
+        study that alone asked in it, each later one to the study that began it. A study without one begins one."""
         by_hand = max((number for number, study in enumerate(self._superseded, 1) if not study), default=0)
-        begun = max((number for number, study in enumerate(self._superseded, 1) if study == self.study and number > by_hand), default=None)
-        others = any(line.generation == self.generation and line.study != self.study for line in self._latest.values())
-        if begun is not None:
-            self._go_to(begun)
-        elif others:
+        askers = {line.study for line in self._latest.values() if line.generation == by_hand}
+        owners = {by_hand: next(iter(askers)) if len(askers) == 1 else None}
+        owners |= {number: study for number, study in enumerate(self._superseded, 1) if number > by_hand}
+        own = [number for number, study in owners.items() if study == self.study]
+        if own:
+            self._go_to(max(own))
+        elif askers or len(owners) > 1:
             self._note("superseded", study=self.study)
 
     def _new_record(self, request: dict[str, Any], key: str, occurrence: int, max_cost: int, waited_s: float, **facts: Any) -> LedgerLine:
@@ -291,6 +301,8 @@ class Ledger(Records):
                     log.warning("%s: record %s had its response stored before its process ended; nothing is lost", self.unit, line.record)
                     self._append(stored, durable=True)
                     continue
+            if line.batch:
+                continue  # its provider still has it
             closed = self.unresolved(line, PROCESS_ENDED, "its process ended before its answer was stored")
             log.warning("%s: record %s is unresolved, charged %d micro-dollars", self.unit, line.record, closed.cost_microdollars)
 
@@ -305,14 +317,14 @@ class Ledger(Records):
             self._note("cut_line")
 
     def _append(self, *lines: LedgerLine, durable: bool) -> None:
-        self._log.append("".join(canonical_json(line) + "\n" for line in lines), durable=durable)
+        self._log.append("".join(canonical_json(_plain(line)) + "\n" for line in lines), durable=durable)
         for line in lines:
             self._remember(line)
         self._publish()
 
     def _note(self, kind: Literal["cut_line", "superseded", "reused"], **facts: str) -> None:
         note = LedgerNote(note=kind, at=now(), **facts)
-        self._log.append(canonical_json(note) + "\n", durable=True)
+        self._log.append(canonical_json(_plain(note)) + "\n", durable=True)
         self._remember(note)
 
     def _publish(self) -> None:
@@ -320,7 +332,12 @@ class Ledger(Records):
 
 
 def _next(line: LedgerLine, state: State, **changes: Any) -> LedgerLine:
-    return line.model_copy(update={"state": state, "at": now(), **changes})
+    return line.model_copy(update={"state": state, "at": now(), "request": None, **changes})
+
+
+def _plain(entry: Entry) -> dict[str, Any]:
+    """An entry as JSON, without what is at its default."""
+    return entry.model_dump(mode="json", exclude_defaults=True)
 
 
 def _response_name(key: str) -> str:

@@ -19,9 +19,12 @@ from rubrics_gym.store.storage import open_storage
 
 
 def work_key(settings: Any, inputs: Mapping[str, str], protocol: str) -> str:
-    """The key of a piece of paid work: its settings, the content of its inputs (name -> path), and the version of the protocol it follows."""
+    """The key of a piece of paid work: its settings, the content of its inputs (name -> path), and the version of the protocol it follows.
+
+    Settings that are null are left out, so that one that is added later leaves what was paid for before it as it is.
+    """
     contents = {name: hashlib.sha256(Path(path).read_bytes()).hexdigest() for name, path in inputs.items()}
-    return content_hash({"settings": settings.model_dump(mode="json"), "inputs": contents, "protocol": protocol})
+    return content_hash({"settings": settings.model_dump(mode="json", exclude_none=True), "inputs": contents, "protocol": protocol})
 
 
 def open_attempts(asking: str) -> AttemptStore:

@@ -5,7 +5,7 @@ Names are relative, segments joined by /. A log is a text that only grows and ha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -61,9 +61,6 @@ class Storage(Protocol):
     def names(self, under: str) -> list[str]:
         """Names of the files directly below a prefix, sorted, without the prefix; none when it does not exist."""
 
-    def files(self, under: str) -> Iterator[str]:
-        """Full names of all files below a prefix, sorted."""
-
     def lease(self, name: str, what: str, patience_s: float = PATIENCE_S) -> Lease:
         """Take a lease. LeaseHeld when another process still has it after `patience_s` seconds. `what` says what the holder does."""
 
@@ -79,9 +76,25 @@ class Storage(Protocol):
     def logs(self, under: str) -> Iterator[str]:
         """Names of the logs below a prefix, sorted."""
 
+    def folders_with(self, under: str, file: str) -> Iterator[str]:
+        """Names of the folders below a prefix that hold a file of this name, sorted; such a folder is not searched itself."""
+
+    def workplace(self, name: str) -> Path:
+        """An empty folder of this machine whose files belong under a name, once they are kept."""
+
+    def keep(self, name: str, folder: Path, files: Iterable[str]) -> None:
+        """Make files of a workplace survive a crash, under its name."""
+
+    def fetch(self, name: str) -> Path:
+        """A folder of this machine with what was kept under a name. It is not written to."""
+
 
 def open_storage(location: str | Path) -> Storage:
     """The store at a path, or in a bucket at an address that fsspec knows (gs://…, s3://…, memory://…)."""
+    if "://" in str(location):
+        from rubrics_gym.store.bucket import Bucket  # fsspec is loaded where there is a bucket
+
+        return Bucket(str(location))
     from rubrics_gym.store.folder import Folder
 
     return Folder(Path(location))

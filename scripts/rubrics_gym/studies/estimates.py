@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from scipy import stats
+from scipy.special import stdtrit
 
 from rubrics_gym.models.prices import PriceTable, cost
 from rubrics_gym.models.request import Usage
 from rubrics_gym.records.base import Record
 from rubrics_gym.store.ledger import LedgerLine, State
 
-FEWEST_UNITS = 5  # on record, from which a kind of work is extrapolated from them
+FEWEST_UNITS = 2  # on record, from which a kind of work is extrapolated from them
 
 
 class Span(Record):
@@ -106,11 +106,12 @@ def estimate(
     From `FEWEST_UNITS` units on record on it is their mean with a 95 % prediction interval for the sum, else the stated expectation.
     """
     if len(history) >= FEWEST_UNITS:
-        spans = [
+        requests, tokens_in, tokens_out, microdollars = (
             predicted_sum([float(getattr(use, name)) for use in history], units)
             for name in ("requests", "input_tokens", "output_tokens", "microdollars")
-        ]
-        return Estimate(*spans[:3], spans[3].times(1e-6).at_most(limit.dollars * units), f"{len(history)} units on record")
+        )
+        dollars = microdollars.times(1e-6).at_most(limit.dollars * units)
+        return Estimate(requests, tokens_in, tokens_out, dollars, f"{len(history)} on record")
     requests = expected.requests.at_most(limit.requests).times(units)
     tokens_in, tokens_out = (
         Span(**{end: getattr(requests, end) * getattr(per_request, end) for end in ("low", "typical", "high")})
@@ -123,7 +124,7 @@ def estimate(
             for end in ("low", "typical", "high")
         }
     )
-    return Estimate(requests, tokens_in, tokens_out, dollars.at_most(limit.dollars * units), "stated expectation")
+    return Estimate(requests, tokens_in, tokens_out, dollars.at_most(limit.dollars * units), "expectation")
 
 
 def predicted_sum(values: Sequence[float], count: int, confidence: float = 0.95) -> Span:
@@ -132,5 +133,5 @@ def predicted_sum(values: Sequence[float], count: int, confidence: float = 0.95)
     The t prediction interval for a sum of new observations, e.g. Hahn and Meeker, Statistical Intervals (1991), section 4.
     """
     size, mean = len(values), statistics.fmean(values)
-    half = float(stats.t.ppf(0.5 + confidence / 2, size - 1)) * statistics.stdev(values) * math.sqrt(count + count**2 / size)
+    half = float(stdtrit(size - 1, 0.5 + confidence / 2)) * statistics.stdev(values) * math.sqrt(count + count**2 / size)
     return Span(low=max(0.0, count * mean - half), typical=count * mean, high=count * mean + half)

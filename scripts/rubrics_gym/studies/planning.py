@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import math
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,18 +22,27 @@ from rubrics_gym.store.ledger import LedgerLine, read_requests
 from rubrics_gym.store.serving import work_key
 from rubrics_gym.studies.estimates import NOTHING, Estimate, Expectation, Limit, Span, UnitUse, estimate, use_of_unit
 
-ROLES: dict[str, RoleName] = {"rollouts": "agent", "episodes": "agent", "mine": "miner", "classify": "classifier", "attribute": "reviewer"}
+ROLES: dict[str, RoleName] = {
+    "rollouts": "agent",
+    "episodes": "agent",
+    "mine": "miner",
+    "classify": "classifier",
+    "classify_again": "second_classifier",
+    "draft": "classifier",
+    "attribute": "reviewer",
+}
 
 
 @dataclass(frozen=True)
 class PlannedJob:
-    """A job that Snakemake would run. `inputs`: name -> path (or paths)."""
+    """A job that Snakemake would run. `inputs`: name -> path (or paths); `attempts_read`: trajectories among them."""
 
     rule: str
     wildcards: Mapping[str, str]
     inputs: Mapping[str, Any]
     outputs: Sequence[str]
     gpu: bool = False
+    attempts_read: int = 0
 
 
 @dataclass(frozen=True)
@@ -50,7 +58,11 @@ class PlanLine:
 
 
 class Plans:
-    """Looks at planned jobs with the eyes of a study: its store, its models, today's prices."""
+    """Looks at planned jobs with the eyes of a study: its store, its models, today's prices.
+
+    Work is counted in attempts: those that are made or judged, or those that a reader reads. Only what the very model took that the study
+    names is extrapolated: a simulated model says nothing about a live one.
+    """
 
     def __init__(self, study: Study, store: str | Path, prices: PriceTable, today: date, expectations: Mapping[str, Expectation]):
         self._study = study
@@ -58,11 +70,15 @@ class Plans:
         self._today = today
         self._expectations = expectations
         self._attempts = AttemptStore(store, study.name)
+        self._read_before: dict[str, int] = {}  # library or collection -> attempts that are read now for what its classifier sorts
         self._history = self._read_history(store)
 
     def lines(self, jobs: Sequence[PlannedJob], measured: Path) -> list[PlanLine]:
         """One line per rule, in the order of the jobs. `measured`: the folder of Snakemake's benchmarks of earlier runs."""
         made_now = {path for job in jobs for path in job.outputs}
+        self._read_before = {
+            name: job.attempts_read for job in jobs if job.rule in ("mine_candidates", "detect_failures") for name in job.wildcards.values()
+        }
         seconds = _seconds_on_record(measured)
         return [self._line(rule, list(of_rule), made_now, seconds[rule]) for rule, of_rule in groupby(jobs, key=lambda job: job.rule)]
 
@@ -84,24 +100,30 @@ class Plans:
         return self._attempts.find_complete(unit, key) is not None
 
     def _estimate(self, role: RoleName, jobs: Sequence[PlannedJob]) -> Estimate:
-        units = [unit for job in jobs for unit in units_of(job.rule, self._study, job.wildcards).get(role, ())]
+        kind = _kind(next(unit for job in jobs for unit in units_of(job.rule, self._study, job.wildcards).get(role, ())))
+        attempts = sum(self._attempts_of(job) for job in jobs if role in units_of(job.rule, self._study, job.wildcards))
         limits = [self._limit(role, job) for job in jobs]
         limit = Limit(max(one.dollars for one in limits), max(one.requests for one in limits))
-        history = self._history[_kind(units[0]), role]
         model = getattr(self._study.models, role).model
-        return estimate(len(units), history, self._expectations[role], model, self._today, self._prices, limit)
+        return estimate(attempts, self._history[kind, role], self._expectations[role], model, self._today, self._prices, limit)
+
+    def _attempts_of(self, job: PlannedJob) -> int:
+        """Attempts that the work of a job grows with."""
+        if job.rule in KEYED_INPUTS:
+            return 1
+        return job.attempts_read or next((self._read_before[name] for name in job.wildcards.values() if name in self._read_before), 1)
 
     def _limit(self, role: RoleName, job: PlannedJob) -> Limit:
-        """The most that a unit may take: a request that could pass it is not sent."""
+        """The most that an attempt may take: a request that could pass it is not sent. A reader's limit is of a whole job, so none of one attempt."""
         if role != "agent":
             budget = self._study.budget
-            return Limit(float(budget.job_usd), budget.job_requests or math.inf)
+            return Limit(float(budget.job_usd) / (1 if job.rule in KEYED_INPUTS else self._attempts_of(job)))
         collected = job.rule == "collect_rollout"
         limits = self._study.collected[job.wildcards["collection"]].limits if collected else self._study.evaluation.limits
         return Limit(limits.cost_usd, limits.steps)
 
     def _read_history(self, store: str | Path) -> dict[tuple[str, RoleName], list[UnitUse]]:
-        """Kind of work and role -> what its units on record took, priced as this study's models."""
+        """Kind of work and role -> what each attempt on record took of the study's model."""
         lines: dict[str, list[LedgerLine]] = defaultdict(list)
         for line in read_requests(store):
             lines[line.unit].append(line)
@@ -109,7 +131,10 @@ class Plans:
         for unit, of_unit in lines.items():
             kind = _kind(unit)
             role: RoleName = "judge" if kind.startswith("judge/") else ROLES[kind]
-            use = use_of_unit(of_unit, getattr(self._study.models, role).model, self._today, self._prices)
+            if role not in ("agent", "judge"):
+                continue  # a reader's unit is a whole collection: too few to extrapolate from
+            model = getattr(self._study.models, role).model
+            use = use_of_unit([line for line in of_unit if line.model == model], model, self._today, self._prices)
             if use is not None:
                 history[kind, role].append(use)
         return history
@@ -133,52 +158,65 @@ def _seconds_on_record(folder: Path) -> dict[str, list[float]]:
 
 # ---------------------------------------------------------------- for people
 
-COLUMNS = ("rule", "jobs", "in store", "asks", "requests", "tokens in", "tokens out", "dollars", "core hours", "from")
+COLUMNS = ("rule", "jobs", "in store", "asks", "requests", "tokens in", "out", "dollars", "core hours", "from")
 
 
 def plan_text(study: str, lines: Sequence[PlanLine]) -> str:
     """The plan as a table for a terminal. Ranges are low to high; a dash is what is not known."""
     if not lines:
         return f"{study}: nothing would run, and nothing would be asked."
-    rows = [COLUMNS, *(row for line in lines for row in _rows(line)), _total(lines)]
+    asking = [line for line in lines if line.rule in UNITS]
+    rows = [COLUMNS, *(row for line in asking for row in _rows(line)), _total(lines)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
-    table = [" ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    rule = "-" * max(map(len, table))
+    others = ", ".join(f"{line.rule} {line.jobs}" for line in lines if line.rule not in UNITS)
     notes = [
-        "In store: attempts that the store holds complete under the same key; they are served, and cost nothing. Readers and judges are served answer by",
-        "answer while they run, so what is shown for them is the most that they may have to ask. Dollars: expected [low to high], at today's prices.",
+        f"Ask nobody: {others}." if others else "",
+        "In store: attempts that the store holds complete under the same key; they are served, and cost nothing. Readers and judges are served",
+        "answer by answer while they run: what is shown for them is the most that they may have to ask. Dollars at today's prices.",
     ]
-    return "\n".join([f"Plan of {study}", "", table[0], "-" * len(table[0]), *table[1:-1], "-" * len(table[0]), table[-1], "", *notes])
+    return "\n".join([f"Plan of {study}", "", table[0], rule, *table[1:-1], rule, table[-1], "", *filter(None, notes)])
 
 
 def _rows(line: PlanLine) -> Iterable[tuple[str, ...]]:
     first = (line.rule, str(line.jobs), str(line.served) if line.rule in KEYED_INPUTS else "")
-    hours = "-" if line.hours is None else f"{line.hours:.2f}"
     if not line.estimates:
-        return [(*first, "", "", "", "", "", hours, "")]
+        return [(*first, "", "", "", "", "", _hours(line.hours), "")]
     return [
-        (*(first if number == 0 else ("", "", "")), role, *_cells(estimate), hours if number == 0 else "", estimate.basis)
-        for number, (role, estimate) in enumerate(line.estimates.items())
+        (*(first if number == 0 else ("", "", "")), role, *_cells(one), _hours(line.hours) if number == 0 else "", one.basis)
+        for number, (role, one) in enumerate(line.estimates.items())
     ]
+
+
+def _hours(hours: float | None) -> str:
+    return "-" if hours is None else f"{hours:.2f}"
 
 
 def _total(lines: Sequence[PlanLine]) -> tuple[str, ...]:
     estimates = [estimate for line in lines for estimate in line.estimates.values()]
-    spans = []
-    for name in ("requests", "input_tokens", "output_tokens", "dollars"):
-        total = NOTHING
-        for one in estimates:
-            total = total.plus(getattr(one, name))
-        spans.append(total)
     known = [line.hours for line in lines if line.hours is not None]
-    unknown = len(lines) - len(known)
-    hours = f"{sum(known):.2f}" + (f" + {unknown} rules unknown" if unknown else "")
-    gpu = sum(line.gpu_jobs for line in lines)
+    hours = _hours(sum(known)) if len(known) == len(lines) else f"{_hours(sum(known))} + {len(lines) - len(known)} unmeasured rules"
     served = sum(line.served for line in lines)
-    return ("total", str(sum(line.jobs for line in lines)), str(served), "", *_cells(Estimate(*spans, "")), hours, f"{gpu} GPU jobs")
+    gpu = sum(line.gpu_jobs for line in lines)
+    return ("total", str(sum(line.jobs for line in lines)), str(served), "", *_cells(_sum(estimates)), hours, f"{gpu} GPU jobs")
+
+
+def _sum(estimates: Sequence[Estimate]) -> Estimate:
+    total = Estimate(NOTHING, NOTHING, NOTHING, NOTHING, "")
+    for one in estimates:
+        total = Estimate(
+            total.requests.plus(one.requests),
+            total.input_tokens.plus(one.input_tokens),
+            total.output_tokens.plus(one.output_tokens),
+            total.dollars.plus(one.dollars),
+            "",
+        )
+    return total
 
 
 def _cells(estimate: Estimate) -> tuple[str, str, str, str]:
-    tokens = _range(estimate.input_tokens, _short), _range(estimate.output_tokens, _short)
+    tokens = _short(estimate.input_tokens.typical), _short(estimate.output_tokens.typical)
     return (_range(estimate.requests, "{:,.0f}".format), *tokens, _range(estimate.dollars, "${:,.2f}".format))
 
 

@@ -51,10 +51,9 @@ class Decision(Record):
     def kept(self) -> bool:
         return self.conflict is None
 
-    @property
-    def in_pool(self) -> bool:
-        """Whether a collection may take it as it is: kept, can be run, and asks for no work by hand."""
-        return self.kept and self.entry.role is not Role.HELD_OUT and not self.entry.exclude and not self.entry.by_hand
+    def usable(self, prepared: tuple[str, ...] = ()) -> bool:
+        """Whether it may be used: kept, can be run here, and asks for no work by hand or is named as prepared."""
+        return self.kept and not self.entry.exclude and (not self.entry.by_hand or self.entry.id in prepared)
 
 
 class NoTasks(ValueError):
@@ -98,7 +97,7 @@ def list_tasks(
     evaluated: str = "",
     prepared: tuple[str, ...] = (),
 ) -> list[str]:
-    """The ids of the pool tasks of one role, in the order of the task table; at most `limit`. NoTasks when there are none.
+    """The ids of the tasks of one role that may be used, in the order of the task table; at most `limit`. NoTasks when there are none.
 
     A task that must be prepared by hand is one of them when `prepared` names it; one that cannot be run here never is. CatalogError when
     `prepared` names a task that the table does not have.
@@ -106,12 +105,8 @@ def list_tasks(
     table = load_benchmark(benchmark)
     for task in prepared:
         table.entry(task)
-    tasks = [
-        decision.entry.id
-        for decision in decide(table, rules_for(table, evaluated), variant)
-        if decision.entry.role == role
-        and (decision.in_pool or (decision.kept and not decision.entry.exclude and decision.entry.id in prepared))
-    ]
+    decisions = decide(table, rules_for(table, evaluated), variant)
+    tasks = [decision.entry.id for decision in decisions if decision.entry.role == role and decision.usable(prepared)]
     if not tasks:
         raise NoTasks(f"benchmark {benchmark} has no task with the role {role} that passes the hold-out filter and can be run as it is")
     return tasks[:limit]

@@ -33,13 +33,18 @@ def same_task(name: str, task: str) -> set[tuple[str, str]]:
     return same
 
 
-def check_collection(name: str, role: Role, mined: bool) -> None:
-    """Refuse a collection of held-out tasks, and mining of anything but training tasks. RoleConflict."""
+def check_collected(collection: str, role: Role) -> None:
+    """Refuse a collection of held-out tasks. RoleConflict."""
     if role is Role.HELD_OUT:
-        raise RoleConflict(f"`collections.{name}.tasks.role` is held_out; held-out tasks are never mined.")
-    if mined and role is not Role.TRAIN:
+        raise RoleConflict(f"`collections.{collection}.tasks.role` is held_out; held-out tasks are never mined.")
+
+
+def check_mined(collection: str, role: Role) -> None:
+    """Refuse to mine anything but training tasks. RoleConflict."""
+    if role is not Role.TRAIN:
         raise RoleConflict(
-            f"`collections.{name}.tasks.role` is {role.value}, but a library is mined from `{name}`; only tasks with the role train are mined."
+            f"`collections.{collection}.tasks.role` is {role.value}, but a library is mined from `{collection}`; only tasks with the role train "
+            "are mined."
         )
 
 

@@ -13,6 +13,9 @@ from rubrics_gym.settings.study import TextSimulation
 
 # Weight of a phrase by the line of a note in which it stands: what the mistake is called says more than what follows from it.
 LINE_WEIGHTS = (("Title: ", 3.0), ("Pattern: ", 2.0), ("Applies when: ", 0.5), ("Detect: ", 1.0), ("Consequence: ", 1.0))
+# The second model reads otherwise: every line of a note alike, and of an output all of it where the first reads the last traceback.
+CARELESS = "simulated-classifier-2"
+EQUAL_WEIGHTS = tuple((start, 1.5) for start, _ in LINE_WEIGHTS)
 ABSTAIN_BELOW = 1.0
 
 
@@ -294,11 +297,13 @@ class Classifier:
         self._error = settings.error
 
     def answer(self, request: Request) -> Response:
-        """A category, its runtime type, a confidence; or an abstention when no word of the text says anything."""
+        """A category, its runtime type, a confidence; or an abstention when no word of the text says anything. Asked for a taxonomy: entries."""
         text = request.messages[-1].text
+        if "categories" in (request.output_schema or {}).get("properties", {}):
+            return _answer(request, {"categories": _proposed(text)})
         dice = random.Random(hashlib.sha256(f"{request.seed}\n{request.system}\n{text}".encode()).digest())
         categories, types = _listed(request.system)
-        category, kind, score = _sorted_out(text, categories, types)
+        category, kind, score = _sorted_out(text, categories, types, careless=request.model == CARELESS)
         if category and dice.random() < self._error:
             category = dice.choice([entry.id for entry in categories if entry.id != category])
             kind = None
@@ -309,12 +314,33 @@ class Classifier:
             "confidence": round(score / (score + 2), 2),
             "abstain": category is None,
         }
-        answer = json.dumps(body)
-        return Response(
-            text=answer,
-            model=request.model,
-            usage=Usage(input_tokens=(len(request.system) + len(text)) // 4, output_tokens=len(answer) // 4),
-        )
+        return _answer(request, body)
+
+
+def _answer(request: Request, body: dict[str, Any]) -> Response:
+    answer = json.dumps(body)
+    read = len(request.system) + len(request.messages[-1].text)
+    return Response(text=answer, model=request.model, usage=Usage(input_tokens=read // 4, output_tokens=len(answer) // 4))
+
+
+def _proposed(text: str) -> list[dict[str, Any]]:
+    """Categories for the mistakes that the cases of a batch speak of and that are not among the categories so far."""
+    above, _, cases = text.partition("<case>")
+    entries = []
+    for notion in FLAWS:
+        sign = next((match[0] for match in (re.search(sign, cases) for sign in notion.signs) if match), None)
+        title = notion.entry[0]
+        if sign is not None and title not in above:
+            entries.append(
+                {
+                    "id": re.sub(r"\W+", "_", title),
+                    "title": title.capitalize(),
+                    "definition": f"What goes wrong is best said as: {title}.",
+                    "positive": [f"A case that speaks of {sign!r}."],
+                    "negative": ["A program that stops before it comes to that."],
+                }
+            )
+    return entries
 
 
 def _listed(system: str) -> tuple[list[Entry], list[Entry]]:
@@ -330,12 +356,13 @@ def _find(entries: list[Entry], words: tuple[str, ...]) -> str:
     return best.id if any(word in best.words for word in words) else entries[-1].id
 
 
-def _sorted_out(text: str, categories: list[Entry], types: list[Entry]) -> tuple[str | None, str | None, float]:
+def _sorted_out(text: str, categories: list[Entry], types: list[Entry], careless: bool) -> tuple[str | None, str | None, float]:
     """Category, runtime type and strength of the evidence."""
     note = re.search(r"<rubric>\n(.*)\n</rubric>", text, re.DOTALL)
     if note is None:
-        return _failed_command(text, categories, types)
-    scored = [(_score(note[1], notion), notion in DEATHS, notion) for notion in (*DEATHS, *FLAWS)]
+        return _failed_command(text, categories, types, careless)
+    weights = EQUAL_WEIGHTS if careless else LINE_WEIGHTS
+    scored = [(_score(note[1], notion, weights), notion in DEATHS, notion) for notion in (*DEATHS, *FLAWS)]
     score, deadly, notion = max(scored, key=lambda one: one[0])
     if score < ABSTAIN_BELOW:
         return None, None, score
@@ -344,10 +371,10 @@ def _sorted_out(text: str, categories: list[Entry], types: list[Entry]) -> tuple
     return _find(categories, notion.entry), None, score
 
 
-def _failed_command(text: str, categories: list[Entry], types: list[Entry]) -> tuple[str, str | None, float]:
+def _failed_command(text: str, categories: list[Entry], types: list[Entry], careless: bool) -> tuple[str, str | None, float]:
     """A failed command was stopped, unless what stopped it was an empty cell."""
     output = text[text.find("<output>") :]
-    last = output[output.rfind("Traceback") :] if "Traceback" in output else output
+    last = output[output.rfind("Traceback") :] if "Traceback" in output and not careless else output
     if EMPTY_CELLS.search(last):
         return _find(categories, FLAWS[0].entry), None, 6.0
     if "stopped at the time limit" in text:
@@ -356,10 +383,10 @@ def _failed_command(text: str, categories: list[Entry], types: list[Entry]) -> t
     return _find(categories, STOPPED), _find(types, death.entry), 8.0
 
 
-def _score(note: str, notion: Notion) -> float:
+def _score(note: str, notion: Notion, weights: tuple[tuple[str, float], ...]) -> float:
     return sum(
         weight * sum(re.search(sign, line) is not None for sign in notion.signs)
         for line in note.split("\n")
-        for start, weight in LINE_WEIGHTS
+        for start, weight in weights
         if line.startswith(start)
     )

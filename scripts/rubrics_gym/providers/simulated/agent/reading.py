@@ -93,7 +93,7 @@ def read_feedback(text: str) -> Feedback:
     """
     text = re.sub(r"\A\s*\[exit code 0\]\n(?=\s*\S)", "", text)
     reward = re.search(r"^Predicted reward: ([\d.]+)", text, flags=re.MULTILINE)
-    verdict = "predicted what would come of it" in text
+    verdict = "predicted what would come of it" in text or re.search(r"^Predicted reward: ", text, flags=re.MULTILINE) is not None
     criteria = _criteria(text) if verdict else ()
     held = re.search(r"^\[The submission was sent back: (.*?)\]$(.*)", text, flags=re.DOTALL | re.MULTILINE)
     check = re.search(

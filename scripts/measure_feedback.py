@@ -1,0 +1,46 @@
+"""What the agents of all arms were shown, what they did next, and what the verdicts that were run by chance say about the judge."""
+
+from pathlib import Path
+
+from rubrics_gym.failures.types import load_rules
+from rubrics_gym.harness.recorder import read_trajectory
+from rubrics_gym.judge.sampling import shadowed, weighted
+from rubrics_gym.records.files import read_json, read_records
+from rubrics_gym.records.rubrics import Rubric
+from rubrics_gym.records.shadows import ShadowRun
+from rubrics_gym.records.trajectory import FinalEvent
+from rubrics_gym.report.feedback import alarm_rows, alarms, feedback_rows, sampled_row, sampled_verdicts, shown
+from rubrics_gym.report.judge_specs import ALARMS, FEEDBACK, SAMPLED
+from rubrics_gym.report.writing import write_table
+from rubrics_gym.settings.job import job
+from rubrics_gym.settings.slices import MeasureFeedback
+
+with job(snakemake, MeasureFeedback) as (settings, log):
+    rules, confidence = load_rules(snakemake.input.types), settings.confidence
+    libraries = {Path(path).parent.name: {rubric.id: rubric for rubric in read_records(path, Rubric)} for path in snakemake.input.rubrics}
+    counts, raised, drawn = [], {name: [] for name in settings.arms}, {name: [] for name in settings.arms}
+    for path, final in zip(snakemake.input.trajectories, snakemake.input.finals, strict=True):
+        events = read_trajectory(path)
+        events.append(FinalEvent.model_validate(read_json(final)))
+        counts.append(shown(events))
+        arm = counts[-1].arm
+        if arm in settings.arms:
+            rubrics = libraries.get(settings.arms[arm].library or "", {})
+            raised[arm] += alarms(events, rubrics, rules)
+            drawn[arm] += sampled_verdicts(events, settings.arms[arm].escalate, rubrics, rules)
+    labels = {"study": settings.study, "simulated": settings.simulated}
+    write_table(FEEDBACK, feedback_rows(counts, settings.study, settings.simulated, confidence), snakemake.output.feedback)
+    rows = [
+        row for arm, found in raised.items() for row in alarm_rows(arm, settings.arms[arm].library, found, confidence=confidence, **labels)
+    ]
+    write_table(ALARMS, rows, snakemake.output.alarms)
+    sampled = [sampled_row(arm, "escalated", weighted(found, confidence), **labels) for arm, found in drawn.items() if found]
+    runs = {}
+    for run in (run for path in snakemake.input.shadows for run in read_records(path, ShadowRun)):
+        runs.setdefault(run.arm, []).append(run)
+    for arm, found in runs.items():
+        rubrics = libraries.get(settings.arms[arm].library or "", {})
+        verdicts = shadowed(found, {key: rubric.kind for key, rubric in rubrics.items()})
+        sampled += [sampled_row(arm, "shadow", weighted(verdicts, confidence), **labels)]
+    write_table(SAMPLED, sampled, snakemake.output.sampled)
+    log.info("%d episodes, %d verdicts shown", len(counts), sum(len(found) for found in raised.values()))

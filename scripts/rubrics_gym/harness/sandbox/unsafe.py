@@ -1,0 +1,29 @@
+"""No boundary: limits and an allow-listed environment only. Must be asked for by name."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from rubrics_gym.harness.sandbox.surroundings import USER_SITE, Boundary, Places, environment, limit_words, write_control
+from rubrics_gym.settings.study import Limits, SandboxPhase
+
+TOOLS = ("prlimit", "setpriv")
+
+
+def unsafe(settings: SandboxPhase, limits: Limits, places: Places) -> Boundary:
+    """Commands run as this process's user, in the work folder, with everything of this machine in sight."""
+    into = f"target = {places.work / USER_SITE}"  # inside a virtual environment pip knows no packages of the user's
+    write_control(places, settings.network, sys.executable, into, str(places.wheels))
+    link = places.work / "data"
+    if not link.exists():
+        link.symlink_to(places.data)
+    seen = environment(
+        home=str(places.work),
+        path=f"{places.control}/bin:/usr/local/bin:{os.defpath}:{places.work}/.local/bin",
+        tmp=str(places.tmp),
+        site="",
+        pip_config=f"{places.control}/pip.conf",
+    )
+    prefix = ("setpriv", "--pdeathsig", "KILL", "--", *limit_words(limits))
+    return Boundary(prefix=prefix, environment=seen, folder=str(places.work), control=str(places.control), uid=os.getuid())

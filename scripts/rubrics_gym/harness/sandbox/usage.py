@@ -1,0 +1,98 @@
+"""How much of the disk the agent's files take: the quota of the work folder, kept by looking while a command runs.
+
+A file system of its own would be the stricter way, but needs root. This way holds everywhere; what it lets through is what a command can
+write between two looks, a tenth of a second apart.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+_RESERVE = 300_000_000  # bytes that a command must leave free on the disk of the work folder
+_SHARE = 0.05  # of the time that may be spent on looking
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Bytes on the disk (blocks, so that holes are free) and number of files and folders."""
+
+    bytes: int
+    files: int
+
+
+def usage(*folders: Path) -> Usage:
+    """What lies below some folders. Links are counted, never followed; a file with several names counts once."""
+    size = count = 0
+    seen: set[tuple[int, int]] = set()
+    pending = [str(folder) for folder in folders]
+    while pending:
+        try:
+            entries = list(os.scandir(pending.pop()))
+        except OSError:
+            continue  # removed meanwhile, or closed by its owner
+        for entry in entries:
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue
+            count += 1
+            if entry.is_dir(follow_symlinks=False):
+                pending.append(entry.path)
+            if status.st_nlink == 1 or (status.st_dev, status.st_ino) not in seen:
+                size += status.st_blocks * 512
+                seen |= {(status.st_dev, status.st_ino)} if status.st_nlink > 1 else set()
+    return Usage(size, count)
+
+
+def deleted_but_open(pids: Iterable[int], device: int) -> int:
+    """Bytes of files that some processes hold open although their last name is gone; a walk over folders cannot find them."""
+    sizes: dict[int, int] = {}
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            for entry in os.scandir(f"/proc/{pid}/fd"):
+                with contextlib.suppress(OSError):
+                    status = entry.stat()
+                    if stat.S_ISREG(status.st_mode) and status.st_nlink == 0 and status.st_dev == device:
+                        sizes[status.st_ino] = status.st_blocks * 512
+    return sum(sizes.values())
+
+
+class Quota:
+    """Says during one command whether the agent's folders have grown beyond their quota. What was there before may be removed again."""
+
+    def __init__(self, folders: tuple[Path, ...], most_bytes: int, most_files: int):
+        self._folders = folders
+        began = usage(*folders)
+        self._limit = Usage(max(most_bytes, began.bytes), max(most_files, began.files))
+        self._device = folders[0].stat().st_dev
+        self._next = 0.0
+
+    def exceeded(self, pids: Iterable[int]) -> bool:
+        """Whether the command with these processes has exceeded it; looks again only when that costs little of the time since the last look."""
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        over = self._is_over(deleted_but_open(pids, self._device))
+        after = time.monotonic()
+        self._next = after + (after - now) / _SHARE
+        return over
+
+    def settled(self) -> bool:
+        """Whether it is exceeded at the end of a command."""
+        return self._is_over(0)
+
+    def _is_over(self, beside: int) -> bool:
+        found = usage(*self._folders)
+        return found.bytes + beside > self._limit.bytes or found.files > self._limit.files
+
+
+def disk_is_short(folder: Path) -> bool:
+    """Whether the disk itself, ours and everybody's, is about to be full."""
+    disk = os.statvfs(folder)
+    return disk.f_bavail * disk.f_frsize < _RESERVE

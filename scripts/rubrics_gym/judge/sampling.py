@@ -1,0 +1,219 @@
+"""Precision and recall from verdicts of which only some were verified by a real run, each with a known chance.
+
+Where a verdict decides whether its command runs, the commands that ran are no fair sample: weighting each by one over its logged
+probability makes them one (Horvitz and Thompson 1952; for verification bias Begg and Greenes 1983). A class of verdicts that never runs
+cannot be weighted: what needs it is *not identified*, and printed as such.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from rubrics_gym.judge.columns import NO_PREDICTION, predicted
+from rubrics_gym.judge.measuring import Rate, as_rate
+from rubrics_gym.records.base import Record
+from rubrics_gym.records.rubrics import RubricKind
+from rubrics_gym.records.shadows import ShadowRun, ShadowState
+from rubrics_gym.statistics.intervals import mean_t, proportion, ratio
+
+NEEDS: dict[str, tuple[bool, ...]] = {  # measure -> the verdicts (flagged) that must have had a chance to run
+    "precision": (True,),
+    "npv": (False,),
+    "recall": (True, False),
+    "specificity": (True, False),
+    "prevalence": (True, False),
+}
+
+
+class SampledVerdict(Record):
+    """One verdict, the chance that its command was run for real (given the verdict), and what came of it where it was.
+
+    `failed` is None where it did not run, or where what came of it does not say how it would have ended (`unknown`): a run that was
+    stopped at a smaller cap, or one that hung on a live background process.
+    """
+
+    unit: str
+    benchmark: str
+    task: str
+    step: int
+    index: int
+    judge: str
+    library: str | None
+    flagged: bool | None
+    probability: float
+    ran: bool
+    failed: bool | None
+    unknown: str = ""
+
+
+def shadowed(runs: Iterable[ShadowRun], kinds: Mapping[str, RubricKind]) -> list[SampledVerdict]:
+    """The verdicts of shadow runs (judge.shadows), each with its logged chance; second runs of a command are left out.
+
+    What a verdict predicts is its prediction of execution (judge.columns.predicted); its chance is that of what it said to the agent.
+    """
+    found = []
+    for run in runs:
+        if run.repeat:
+            continue
+        said = predicted(run.verdict, kinds)[0]
+        ran = run.state is not ShadowState.NOT_SAMPLED
+        found.append(
+            SampledVerdict(
+                unit=run.unit,
+                benchmark=run.benchmark,
+                task=run.task,
+                step=run.step,
+                index=run.index,
+                judge=run.verdict.judge,
+                library=run.verdict.library,
+                flagged=None if said == NO_PREDICTION else bool(said),
+                probability=run.probability,
+                ran=ran,
+                failed=run.failed if run.state is ShadowState.RAN else None,
+                unknown=run.reason if run.state is ShadowState.UNKNOWN else "",
+            )
+        )
+    return found
+
+
+class Sampled(Record):
+    """A judge's measures in one arm, from the commands that ran by chance."""
+
+    judge: str
+    library: str | None
+    verdicts: int
+    verified: int  # ran, and it is known how they ended
+    unknown: int  # ran, and it is not
+    flagged: int
+    flagged_verified: int
+    clean_verified: int
+    precision: Rate
+    npv: Rate
+    recall: Rate
+    specificity: Rate
+    prevalence: Rate
+    recall_stratified: Rate  # Begg and Greenes: P(failed | verdict) P(verdict), the verdicts' own shares known
+    specificity_stratified: Rate
+
+
+def weighted(verdicts: Iterable[SampledVerdict], confidence: float = 0.95) -> Sampled:
+    """Weighted measures of the verdicts of one judge, competitions as clusters. Raises ValueError for a probability outside [0, 1], a command
+    that ran with probability 0, or no verdict at all."""
+    rows = [row for row in verdicts]
+    if not rows:
+        raise ValueError("no verdicts to weigh")
+    for row in rows:
+        if not 0 <= row.probability <= 1 or (row.ran and row.probability == 0):
+            raise ValueError(
+                f"{row.unit}, step {row.step}, command {row.index}: ran={row.ran} with probability {row.probability}; the logged chance lies in "
+                "(0, 1] for what ran"
+            )
+    said = [row for row in rows if row.flagged is not None]
+    names = {name: code for code, name in enumerate(sorted({(row.benchmark, row.task) for row in said}))}
+    clusters = np.array([names[row.benchmark, row.task] for row in said], dtype=int)
+    flagged = np.array([bool(row.flagged) for row in said], dtype=bool)
+    verified = np.array([row.ran and row.failed is not None for row in said], dtype=bool)
+    failed = np.array([bool(row.failed) for row in said], dtype=bool)
+    chance = np.array([row.probability for row in said], dtype=float)
+    weights = np.where(verified, 1 / np.where(chance > 0, chance, 1), 0.0)
+    never = {
+        verdict: bool(((flagged == verdict) & (chance == 0)).any()) or not (verified & (flagged == verdict)).any()
+        for verdict in (True, False)
+    }
+    never = {verdict: silent and bool((flagged == verdict).any()) for verdict, silent in never.items()}
+
+    def rate(name: str, hit: np.ndarray, of: np.ndarray) -> Rate:
+        blocked = _blocked(name, never)
+        if blocked:
+            return _not_identified(blocked, len(names))
+        return _weighted_share(clusters, hit, of & verified, weights, confidence, len(names))
+
+    def stratified(name: str, statistic: Callable[[np.ndarray], float | None]) -> Rate:
+        blocked = _blocked(name, never)
+        return _not_identified(blocked, len(names)) if blocked else _jackknifed(clusters, statistic, int(verified.sum()), confidence)
+
+    begg = _BeggGreenes(flagged, failed, verified, weights)
+    return Sampled(
+        judge=rows[0].judge,
+        library=rows[0].library,
+        verdicts=len(said),
+        verified=int(verified.sum()),
+        unknown=sum(row.ran and row.failed is None for row in said),
+        flagged=int(flagged.sum()),
+        flagged_verified=int((flagged & verified).sum()),
+        clean_verified=int((~flagged & verified).sum()),
+        precision=rate("precision", failed, flagged),
+        npv=rate("npv", ~failed, ~flagged),
+        recall=rate("recall", flagged, failed),
+        specificity=rate("specificity", ~flagged, ~failed),
+        prevalence=rate("prevalence", failed, np.ones(len(said), dtype=bool)),
+        recall_stratified=stratified("recall", begg.recall),
+        specificity_stratified=stratified("specificity", begg.specificity),
+    )
+
+
+def _blocked(name: str, never: dict[bool, bool]) -> str:
+    """Why a measure is not identified; empty where it is."""
+    missing = [("flagged" if verdict else "clean") for verdict in NEEDS[name] if never[verdict]]
+    return f"{' and '.join(missing)} verdicts were never run" if missing else ""
+
+
+def _not_identified(why: str, clusters: int) -> Rate:
+    return Rate(estimate=None, low=None, high=None, n=0, clusters=clusters, interval="weighted_ratio_t", note=f"not identified: {why}")
+
+
+def _weighted_share(clusters: np.ndarray, hit: np.ndarray, of: np.ndarray, weights: np.ndarray, confidence: float, groups: int) -> Rate:
+    """A share of weighted sums over clusters. With equal weights it is the plain proportion, with its guard against false certainty."""
+    used = weights[of]
+    if len(used) and np.ptp(used) == 0:
+        interval = proportion(np.bincount(clusters[of & hit], minlength=groups), np.bincount(clusters[of], minlength=groups), confidence)
+    else:
+        hits, total = (np.bincount(clusters[chosen], weights=weights[chosen], minlength=groups) for chosen in (of & hit, of))
+        interval = ratio(hits, total, confidence, n=int(of.sum()))
+    found = as_rate(interval, "nothing of the kind was verified")
+    ends = [None if end is None else min(1.0, max(0.0, end)) for end in (found.low, found.high)]
+    return found.model_copy(update={"low": ends[0], "high": ends[1], "interval": f"weighted_{found.interval}"})
+
+
+class _BeggGreenes:
+    """Recall and specificity from P(failed | verdict) of the verified and the verdicts' own counts, over chosen commands."""
+
+    def __init__(self, flagged: np.ndarray, failed: np.ndarray, verified: np.ndarray, weights: np.ndarray):
+        self.flagged, self.failed, self.verified, self.weights = flagged, failed, verified, weights
+
+    def recall(self, chosen: np.ndarray) -> float | None:
+        return self._share(chosen, self.failed, self.flagged)
+
+    def specificity(self, chosen: np.ndarray) -> float | None:
+        return self._share(chosen, ~self.failed, ~self.flagged)
+
+    def _share(self, chosen: np.ndarray, outcome: np.ndarray, verdict: np.ndarray) -> float | None:
+        mass = []
+        for side in (verdict, ~verdict):
+            seen = chosen & side & self.verified
+            count, weight = (chosen & side).sum(), self.weights[seen].sum()
+            if count and not weight:
+                return None
+            mass.append(float(count * (self.weights[seen & outcome].sum() / weight)) if count else 0.0)
+        return mass[0] / sum(mass) if sum(mass) else None
+
+
+def _jackknifed(clusters: np.ndarray, statistic: Callable[[np.ndarray], float | None], n: int, confidence: float) -> Rate:
+    """A statistic of chosen commands with the delete-one-cluster jackknife's standard error and a t quantile."""
+    names = np.unique(clusters)
+    estimate = statistic(np.ones(len(clusters), dtype=bool))
+    kind = "jackknife_t"
+    if estimate is None:
+        note = "not identified: nothing of the kind was verified"
+        return Rate(estimate=None, low=None, high=None, n=n, clusters=len(names), interval=kind, note=note)
+    without: Sequence[float | None] = [statistic(clusters != name) for name in names]
+    known = [value for value in without if value is not None]
+    if len(known) < len(names) or len(names) < 2:
+        note = "no interval: without one of the competitions it is not identified"
+        return Rate(estimate=estimate, low=None, high=None, n=n, clusters=len(names), interval=kind, note=note)
+    around = mean_t([len(names) * estimate - (len(names) - 1) * value for value in known], confidence, n=n)
+    half = None if around.low is None or around.high is None else (around.high - around.low) / 2
+    ends = (None, None) if half is None else (max(0.0, estimate - half), min(1.0, estimate + half))
+    return Rate(estimate=estimate, low=ends[0], high=ends[1], n=n, clusters=len(names), interval=kind, note=around.note)

@@ -1,0 +1,169 @@
+"""Figures of the evaluation: runs per arm, curves of the judge, the funnel, time against validity, published beside recomputed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rubrics_gym.report.drawing import ACCENT, MUTED, SERIES, WARN, Cells, dot, figure, number, rows_axis
+
+STAGES = ("failed", "in_library", "retrieved", "applicable", "flagged")
+
+
+def runs_figure(rows: Sequence[Cells]) -> str:
+    """A dot per run of every arm, its mean as a bar, the best possible as a line, from rows of table `arms`. SVG text.
+
+    A hollow dot is a run with missing outcomes: it could be higher.
+    """
+    with figure(height=1.3 + 0.34 * len(rows), rows=rows, title="Valid submissions of each run") as (_, axes, out):
+        for place, row in enumerate(rows):
+            runs = [(int(valid), star) for valid, star in re.findall(r"(\d+)/\d+/\d+(\*?)", str(row["by_run"]))]
+            for number_of_run, (valid, star) in enumerate(runs):
+                offset = (number_of_run - (len(runs) - 1) / 2) * 0.14
+                axes.plot([valid], [place + offset], "o", color=SERIES[0], markerfacecolor="none" if star else SERIES[0], markersize=6)
+            mean = sum(valid for valid, _ in runs) / len(runs)
+            axes.plot([mean, mean], [place - 0.33, place + 0.33], color=WARN, linewidth=1.6)
+            best = int(row["best_possible"]) / len(runs)
+            axes.plot([best, best], [place - 0.42, place + 0.42], color=MUTED, linewidth=0.9, linestyle=":")
+        rows_axis(axes, [f"{row['arm']}  ({row['planned']} planned)" for row in rows])
+        axes.set_xlim(left=-0.5)
+        axes.set_xlabel("valid in one run  ·  orange: mean of the runs  ·  dotted: best possible  ·  hollow: outcomes missing")
+    return out.text
+
+
+def reliability_figure(rows: Sequence[Cells]) -> str:
+    """Share that failed against the mean score, one line per judge, from rows of table `calibration`. SVG text."""
+    judges = list(dict.fromkeys(str(row["judge"]) for row in rows))
+    with figure(height=4.2, rows=rows, title="Reliability of the judge's score") as (canvas, axes, out):
+        axes.plot([0, 1], [0, 1], color=MUTED, linewidth=0.9, linestyle=":")
+        for place, judge in enumerate(judges):
+            mine = [row for row in rows if row["judge"] == judge and number(row["observed"]) is not None]
+            color = SERIES[place % len(SERIES)]
+            label = f"{judge} (n={sum(int(row['n']) for row in mine)})"
+            points = [(float(row["mean_score"]), float(row["observed"])) for row in mine]
+            axes.plot(*zip(*points, strict=True), "o-", color=color, markersize=5, linewidth=1.2, label=label) if points else None
+            for row in mine:
+                low, high = number(row["observed_low"]), number(row["observed_high"])
+                if low is not None and high is not None:
+                    axes.plot([float(row["mean_score"])] * 2, [low, high], color=color, linewidth=1.6, alpha=0.35)
+        axes.set_xlim(-0.02, 1.02)
+        axes.set_ylim(-0.02, 1.02)
+        axes.set_xlabel("mean score of a tenth: share of applicable criteria about execution that are violated")
+        axes.set_ylabel("share that failed")
+        if judges:
+            canvas.legend(loc="outside lower left", ncols=min(3, len(judges)))
+    return out.text
+
+
+def pr_curve_figure(rows: Sequence[Cells]) -> str:
+    """Precision against recall at every score, one line per judge, from rows of table `pr_curve`. SVG text."""
+    judges = list(dict.fromkeys(str(row["judge"]) for row in rows))
+    with figure(height=4.2, rows=rows, title="Precision against recall, by the score from which a command is flagged") as (
+        canvas,
+        axes,
+        out,
+    ):
+        for place, judge in enumerate(judges):
+            mine = [
+                row for row in rows if row["judge"] == judge and number(row["precision"]) is not None and number(row["recall"]) is not None
+            ]
+            if mine:
+                recall, precision = [float(row["recall"]) for row in mine], [float(row["precision"]) for row in mine]
+                label = f"{judge} (n={max(int(row['flagged']) for row in mine)})"
+                axes.plot(recall, precision, "o-", color=SERIES[place % len(SERIES)], markersize=4, linewidth=1.2, label=label)
+        axes.set_xlim(-0.02, 1.02)
+        axes.set_ylim(-0.02, 1.02)
+        axes.set_xlabel("recall  ·  the last point of a line flags everything: its precision is the share that failed")
+        axes.set_ylabel("precision")
+        if judges:
+            canvas.legend(loc="outside lower left", ncols=min(3, len(judges)))
+    return out.text
+
+
+def funnel_figure(rows: Sequence[Cells], most: int = 12) -> str:
+    """Of the commands that failed with each category, how many come to each stage, for the first judge of table `funnel`. SVG text."""
+    judge = next((row["judge"] for row in rows), None)
+    mine = [row for row in rows if row["judge"] == judge]
+    counts = {(str(row["category"]), str(row["stage"])): int(row["count"]) for row in mine}
+    every = sorted({str(row["category"]) for row in mine}, key=lambda name: (-counts[name, "failed"], name))
+    title = "Where each category is lost" + (f": {judge}, library {mine[0]['library']}" if mine else "")
+    title += f" ({len(every) - most} rarer categories not drawn)" if len(every) > most else ""
+    with figure(height=1.4 + 0.5 * min(most, len(every)), rows=mine, title=title) as (canvas, axes, out):
+        for place, name in enumerate(every[:most]):
+            for number_of_stage, stage in enumerate(STAGES):
+                at = place + (number_of_stage - 2) * 0.15
+                label = stage.replace("_", " ") if place == 0 else None
+                axes.barh([at], [counts[name, stage]], height=0.13, color=SERIES[number_of_stage], linewidth=0, label=label)
+        rows_axis(axes, every[:most])
+        axes.set_xlabel("commands that failed with the category")
+        axes.set_xlim(left=0)
+        if mine:
+            canvas.legend(loc="outside lower left", ncols=5)
+    return out.text
+
+
+def time_validity_figure(arms: Sequence[Cells], times: Sequence[Cells]) -> str:
+    """Validity against minutes of episode and final run, one point per arm with both intervals, from tables `arms` and `times`. SVG text."""
+    minutes = {str(row["group"]): row for row in times if row["stage"] == "evaluate"}
+    rows = [row for row in arms if str(row["arm"]) in minutes]
+    with figure(height=4.0, rows=rows, title="Validity against recorded time") as (_, axes, out):
+        for place, row in enumerate(rows):
+            time, color = minutes[str(row["arm"])], SERIES[place % len(SERIES)]
+            x, y = number(time["with_final_s"]), number(row["validity"])
+            if x is None or y is None:
+                continue
+            ends = [number(time[f"with_final_s_{end}"]) for end in ("low", "high")]
+            if None not in ends:
+                axes.plot([max(0.0, end or 0.0) / 60 for end in ends], [100 * y] * 2, color=color, linewidth=1.4, alpha=0.4)
+            ends = [number(row[f"validity_{end}"]) for end in ("low", "high")]
+            if None not in ends:
+                axes.plot([x / 60] * 2, [100 * (end or 0.0) for end in ends], color=color, linewidth=1.4, alpha=0.4)
+            axes.plot([x / 60], [100 * y], "o", color=color, markersize=6)
+            axes.annotate(
+                f"{row['arm']} (n={row['n']})".replace("$", r"\$"), (x / 60, 100 * y), xytext=(5, 4), textcoords="offset points", fontsize=8
+            )
+        axes.set_ylim(-3, 108)
+        axes.set_xlim(left=0)
+        axes.set_xlabel("minutes of episode and final run, mean over competitions")
+        axes.set_ylabel("valid, %")
+    return out.text
+
+
+def published_figure(rows: Sequence[Cells]) -> str:
+    """Published intervals of the validity contrasts above the paired t intervals that they imply, from rows of table `published_results`. SVG text."""
+    chosen = [row for row in rows if row["unit"] == "pp"]
+    with figure(height=1.4 + 0.5 * len(chosen), rows=chosen, title="Published contrasts of validity, and their paired t intervals") as (
+        _,
+        axes,
+        out,
+    ):
+        axes.axvline(0, color=MUTED, linewidth=0.9)
+        for place, row in enumerate(chosen):
+            dot(
+                axes,
+                place - 0.15,
+                row,
+                "published",
+                "published_low",
+                "published_high",
+                1,
+                SERIES[1],
+                label="published" if place == 0 else None,
+            )
+            dot(
+                axes,
+                place + 0.15,
+                row,
+                "recomputed",
+                "recomputed_low",
+                "recomputed_high",
+                1,
+                ACCENT,
+                label="recomputed" if place == 0 else None,
+            )
+            low, high = number(row["range_low"]), number(row["range_high"])
+            if low is not None and high is not None:
+                axes.plot([low, high], [place + 0.33] * 2, color=WARN, linewidth=1.4)
+        rows_axis(axes, [f"{row['figure']}  (n={row['n']})" for row in chosen])
+        axes.set_xlabel("percentage points  ·  above: published bootstrap; below: paired t; thin: what lost finals allow")
+    return out.text

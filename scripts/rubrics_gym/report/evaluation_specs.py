@@ -1,0 +1,339 @@
+"""Tables of the arms: results, contrasts and every other reading of them, rankings, noise, designs, times, and the published figures."""
+
+from __future__ import annotations
+
+from rubrics_gym.report.table_spec import Column, TableSpec, Unit, estimate, evidence, hidden, rate
+
+P_VALUE = "a p value"
+
+ARMS = TableSpec(
+    "arms",
+    "Results per arm",
+    "What the agent handed in, by feedback policy. Valid: the submission is accepted by the competition's grader.",
+    (
+        Column("arm", "Arm", Unit.CODE),
+        *estimate("validity", "Validity", help="Valid of those with a known outcome."),
+        Column("valid", "Valid", Unit.COUNT),
+        Column("medals", "Medals", Unit.COUNT),
+        Column("above_median", "Above median", Unit.COUNT),
+        Column(
+            "by_run", "Per run", help="Valid / medals / above median of each run, in order; mean valid in brackets. *: outcomes missing."
+        ),
+        Column("best_possible", "Best possible", Unit.COUNT, "Planned, without competitions on which nothing can be valid."),
+        Column("at_best", "At best", Unit.FLAG, "As many valid as are possible."),
+        Column("planned", "Planned", Unit.COUNT, "Competitions × repeats."),
+        Column("finished", "Finished", Unit.COUNT, "Ended by the agent's own doing."),
+        Column("lost", "Lost", Unit.COUNT, "Ended by the infrastructure: never a failure of the agent, never zero."),
+        Column("not_run", "Not run", Unit.COUNT),
+        Column(
+            "bound_low",
+            "Bounds",
+            Unit.SHARE,
+            "Validity of the planned: every missing outcome a failure, or valid.",
+            to="bound_high",
+            exact="a bound",
+        ),
+        hidden("bound_high", Unit.SHARE),
+        *evidence(),
+        hidden("split"),
+    ),
+    "The interval is about other competitions of this kind. Where outcomes are missing, read the two bounds beside the rate.",
+)
+
+ARM_RATES = TableSpec(
+    "arm_rates",
+    "Rates by denominator",
+    "The same outcomes over every declared denominator: all planned, competitions with an outcome of every planned episode in every arm, and subsets.",
+    (
+        Column("denominator", "Denominator", Unit.CODE),
+        Column("arm", "Arm", Unit.CODE),
+        Column("endpoint", "Endpoint"),
+        *estimate("rate", "Rate", help="Of the known outcomes, clustered by competition."),
+        Column("successes", "Successes", Unit.COUNT),
+        Column("known", "Known", Unit.COUNT),
+        Column("planned", "Planned", Unit.COUNT),
+        Column(
+            "wilson_low",
+            "Wilson",
+            Unit.SHARE,
+            "Wilson's interval of the effective number of observations.",
+            to="wilson_high",
+            exact="ends of an interval",
+        ),
+        hidden("wilson_high", Unit.SHARE),
+        Column(
+            "icc",
+            "ICC",
+            Unit.NUMBER,
+            "Correlation of repeats of a competition; empty: not identified, taken as 1.",
+            exact="a moment of the clusters",
+        ),
+        Column(
+            "bound_low",
+            "Bounds",
+            Unit.SHARE,
+            "Over the planned: every missing outcome a failure, or a success.",
+            to="bound_high",
+            exact="a bound",
+        ),
+        hidden("bound_high", Unit.SHARE),
+        *evidence(),
+        hidden("split"),
+    ),
+)
+
+CONTRASTS = TableSpec(
+    "contrasts",
+    "Contrasts between arms",
+    "First minus second arm, paired by competition, in percentage points.",
+    (
+        Column("first", "First", Unit.CODE),
+        Column("second", "Second", Unit.CODE),
+        Column("estimate", "Difference, pp", Unit.POINTS, "Mean over competitions; paired t interval.", low="low", high="high"),
+        hidden("low", Unit.POINTS),
+        hidden("high", Unit.POINTS),
+        Column("endpoint", "Endpoint"),
+        Column(
+            "bootstrap_low",
+            "Bootstrap",
+            Unit.POINTS,
+            "Percentile cluster bootstrap, the published companion.",
+            to="bootstrap_high",
+            exact="ends of an interval",
+        ),
+        hidden("bootstrap_high", Unit.POINTS),
+        Column("p", "p", Unit.P, "Sign-flip test on competition means, two-sided.", exact=P_VALUE),
+        Column("p_holm", "p (Holm)", Unit.P, "Adjusted for all contrasts of this table with the same endpoint.", exact=P_VALUE),
+        Column(
+            "p_sequence", "p (in order)", Unit.P, "Tested in the declared order, each only if all before it were rejected.", exact=P_VALUE
+        ),
+        Column("test", "Test", Unit.CODE),
+        Column("p_t", "p (t)", Unit.P, "Paired t test on competition means.", exact=P_VALUE),
+        Column(
+            "detectable",
+            "Detectable, pp",
+            Unit.NUMBER,
+            "Smallest true difference that this design finds with 80% power.",
+            exact="a property of the design",
+        ),
+        Column(
+            "bound_low",
+            "Bounds",
+            Unit.POINTS,
+            "Missing outcomes at their extremes: against the first arm, for it.",
+            to="bound_high",
+            exact="a bound",
+        ),
+        hidden("bound_high", Unit.POINTS),
+        Column("missing", "Missing", Unit.COUNT, "Planned outcomes of either arm that are not known."),
+        *evidence(),
+        hidden("split"),
+    ),
+    "With few competitions the smallest possible p is 2 / 2^clusters; a difference below “detectable” cannot be told from none.",
+)
+
+CONTRAST_ANALYSES = TableSpec(
+    "contrast_analyses",
+    "Other readings of the contrasts",
+    "Validity of the first minus the second arm under every other analysis: another estimand, method, reading of lost outcomes, or question.",
+    (
+        Column("first", "First", Unit.CODE),
+        Column("second", "Second", Unit.CODE),
+        Column("analysis", "Analysis", Unit.CODE),
+        Column("question", "About"),
+        Column("estimate", "Difference, pp", Unit.POINTS, low="low", high="high"),
+        hidden("low", Unit.POINTS),
+        hidden("high", Unit.POINTS),
+        Column("p", "p", Unit.P, exact=P_VALUE),
+        Column("says", "Says"),
+        *evidence(),
+        hidden("split"),
+    ),
+    "The first row of a pair is the primary analysis. Lost outcomes have rows only where there are any.",
+)
+
+RANKING = TableSpec(
+    "ranking",
+    "Arms among each other",
+    "What is left of a lead when chance is allowed for: validity shrunken towards the common mean, and the chance of being the best.",
+    (
+        Column("arm", "Arm", Unit.CODE),
+        Column(
+            "validity",
+            "Validity",
+            Unit.SHARE,
+            "As observed, over the competitions with an outcome in every arm.",
+            exact="its interval is in the results per arm",
+        ),
+        *estimate("shrunken", "Shrunken", help="Empirical Bayes."),
+        Column(
+            "best", "Best of these", Unit.SHARE, "Chance, over draws from the posterior, to be on top.", exact="a posterior probability"
+        ),
+        Column(
+            "by_chance",
+            "Lead by chance, pp",
+            Unit.NUMBER,
+            "Expected lead of the best of as many equal arms.",
+            exact="an expectation under no effect",
+        ),
+        *evidence(),
+    ),
+)
+
+LADDER = TableSpec(
+    "ladder",
+    "One change at a time",
+    "The arms in the order of the evaluation: what each changes of the one before, what its judge reads, and what comes of it.",
+    (
+        Column("arm", "Arm", Unit.CODE),
+        Column("change", "Changes"),
+        Column("library", "Library", Unit.CODE),
+        Column("rubrics", "Rubrics", Unit.COUNT, "In the library."),
+        Column("retrieval", "Retrieval", Unit.CODE),
+        Column("k", "k", Unit.COUNT, "Rubrics per verdict; 0: the task criterion alone."),
+        *estimate("validity", "Validity"),
+        *rate("step", "Step, pp", "Difference to the row before, paired by competition.", Unit.POINTS),
+        *evidence(),
+    ),
+    "Only where a row changes one thing does its step say what that thing does.",
+)
+
+NOISE = TableSpec(
+    "noise",
+    "Noise",
+    "How far identical runs are apart: standard deviation with its chi-square interval, and each source's share of the variance of full repeats.",
+    (
+        Column("source", "Source"),
+        Column("of", "Of", Unit.CODE),
+        Column("quantity", "Quantity"),
+        *estimate("sd", "SD", Unit.NUMBER),
+        Column("share", "Share", Unit.SHARE, "Of the variance of full repeats.", exact="a ratio of two variances that have intervals"),
+        *evidence(),
+    ),
+)
+
+JUDGE_NOISE = TableSpec(
+    "judge_noise",
+    "Noise of the judge",
+    "The share of an episode's commands that a judge flags: when the same trajectory is judged again, and when the episode is.",
+    NOISE.columns,
+    "The judge's own part is identified where commands were judged twice, the agent's where episodes were repeated, that of the final run nowhere here.",
+)
+
+PLANNER = TableSpec(
+    "planner",
+    "What a design can show",
+    "Two arms over the tasks of this evaluation: the difference that a paired t test finds with 80% power, and the power against differences.",
+    (
+        Column("repeats", "Repeats", Unit.COUNT),
+        Column("tasks", "Tasks", Unit.COUNT),
+        Column(
+            "run_sd",
+            "Run SD",
+            Unit.NUMBER,
+            "Run-to-run standard deviation, in valid submissions.",
+            exact="its interval is in the table of noise",
+        ),
+        Column("source", "SD from"),
+        *estimate("detectable", "Detectable, pp", Unit.NUMBER, "With those of the ends of the SD's interval."),
+        *(Column(f"power_{points}", f"Power, {points} pp", Unit.SHARE, exact="a property of the design") for points in (5, 10, 15, 20, 30)),
+        *evidence(),
+    ),
+    "The true effect is taken as equal over tasks; where it varies, more is needed.",
+)
+
+PUBLISHED_RESULTS = TableSpec(
+    "published_results",
+    "Published results, recomputed",
+    "Figures of the source documents beside what this project's statistics make of them.",
+    (
+        Column("figure", "Figure"),
+        Column("unit", "Unit"),
+        *estimate("published", "Published", Unit.NUMBER),
+        *estimate("recomputed", "Recomputed", Unit.NUMBER, "Of a contrast: the paired t interval that its bootstrap interval implies."),
+        Column("lost_first", "Lost, first", Unit.COUNT, "Lost finals that the published sensitivity range implies."),
+        Column("lost_second", "Lost, second", Unit.COUNT),
+        Column("range_low", "Range", Unit.NUMBER, "Published sensitivity range.", to="range_high", exact="a bound"),
+        hidden("range_high", Unit.NUMBER),
+        Column("range_low_again", "Range again", Unit.NUMBER, "From the implied counts.", to="range_high_again", exact="a bound"),
+        hidden("range_high_again", Unit.NUMBER),
+        *evidence(),
+    ),
+    "Rebuilt from printed figures, not from data: approximate.",
+)
+
+
+def _seconds(name: str, label: str, help: str) -> tuple[Column, ...]:
+    return rate(name, label, help, Unit.SECONDS)
+
+
+TIMES = TableSpec(
+    "times",
+    "Measured times",
+    "Seconds per attempt, mean over its tasks with a t interval. In a table of its own, because times differ from run to run.",
+    (
+        Column("stage", "Stage"),
+        Column("group", "Arm or collection", Unit.CODE),
+        *_seconds("episode_s", "Attempt, s", "First to last event; set-up of the sandbox and waiting for the judge are in it."),
+        *_seconds("real_run_s", "Real runs, s", "Code-running commands and checks that ran; no installs, inspection or final run."),
+        *_seconds("final_s", "Final run, s", "The one run of final.py after the episode."),
+        *_seconds("with_final_s", "Attempt + final, s", "Both; attempts with a final run only."),
+        *rate(
+            "to_ceiling",
+            "Of the ceiling",
+            "Attempt + final against that of the arm in which every command runs: ratio of sums, paired by competition.",
+            Unit.NUMBER,
+        ),
+        Column(
+            "cost_per_attempt",
+            "Cost per attempt",
+            Unit.MICRODOLLARS,
+            "Agent and judge, mean over attempts; list prices where models are simulated.",
+        ),
+        *evidence(),
+    ),
+    "Valid and invalid attempts count alike. Times of a shared machine are upper bounds. Higher validity at longer times is a trade-off, not a gain.",
+)
+
+TIME_CONTRASTS = TableSpec(
+    "time_contrasts",
+    "Contrasts of time",
+    "First minus second arm in seconds, paired by competition, by the same methods as the outcomes.",
+    tuple(
+        Column(column.name, column.label.replace(", pp", ", s"), Unit.NUMBER if column.unit is Unit.POINTS else column.unit, column.help, column.low, column.high, column.to,
+               column.own, column.exact, column.shown) for column in CONTRASTS.columns
+    ),
+    "A lost time has no bounds: it could be anything.",
+)  # fmt: skip
+
+REPLACED = TableSpec(
+    "replaced",
+    "Execution that verdicts replace",
+    "Minutes that the judged commands took when they really ran: what a judge with a verdict on each would have spared.",
+    (
+        Column("judge", "Judge", Unit.CODE),
+        Column("library", "Library", Unit.CODE),
+        Column("minutes", "Minutes", Unit.NUMBER, "Of commands with a verdict.", exact="a full count of what was recorded"),
+        Column(
+            "clean_minutes", "Clean, minutes", Unit.NUMBER, "Of commands with a clean verdict.", exact="a full count of what was recorded"
+        ),
+        *estimate("per_episode", "Per episode, s", Unit.SECONDS),
+        *evidence(),
+    ),
+)
+
+SPECS = (
+    ARMS,
+    ARM_RATES,
+    CONTRASTS,
+    CONTRAST_ANALYSES,
+    RANKING,
+    LADDER,
+    NOISE,
+    PLANNER,
+    PUBLISHED_RESULTS,
+    TIMES,
+    TIME_CONTRASTS,
+    REPLACED,
+    JUDGE_NOISE,
+)
