@@ -75,8 +75,8 @@ def canonical(submission: pd.DataFrame, shape: Shape) -> pd.DataFrame:
     for name in shape.numeric:
         if not _are_numbers(rows[name]):
             raise Defect(f"column {name!r} holds something other than numbers")
-    kept: pd.DataFrame = rows[[name for name in shape.columns if name in rows.columns]]
-    return kept.reset_index(drop=True)
+    kept: pd.DataFrame = rows[[name for name in shape.columns if name in rows.columns]].reset_index(drop=True)
+    return kept
 
 
 def _joined(submission: pd.DataFrame, shape: Shape) -> pd.DataFrame:
