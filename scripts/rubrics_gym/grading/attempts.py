@@ -97,7 +97,7 @@ def _findings(bundle: PrivateBundle, path: Path | None, outcome: Outcome | None,
 
 def _handed_in(bundle: PrivateBundle, path: Path) -> bool:
     """Whether any of the files that the task asks for is there; most ask for one."""
-    asked = [path.parent / name for name in bundle.grading.get("deliverables") or [path.name]]
+    asked = [path, *(path.parent / name for name in bundle.grading.get("deliverables", []))]
     return any(file.exists() or file.is_symlink() for file in asked)
 
 

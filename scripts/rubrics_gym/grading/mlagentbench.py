@@ -129,4 +129,4 @@ def _result(bundle: PrivateBundle, score: float) -> RuleResult:
 def improves(score: float, baseline: float, greater_is_better: bool) -> bool:
     """Whether a score is at least 10% better than that of the starter program (Huang et al. 2023, "success")."""
     gain = score - baseline if greater_is_better else baseline - score
-    return gain >= IMPROVEMENT * abs(baseline)
+    return gain >= IMPROVEMENT * abs(baseline) - 1e-12  # of floating-point differences

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from rubrics_gym.records.base import Record
 from rubrics_gym.records.outcomes import Outcome
 
@@ -42,7 +44,12 @@ class Grade(RuleResult):
         """What the two rules differ in: outcome, medal, verdict (ended wrong or not) or score, the gravest first; empty when they agree."""
         if self.official is None or self.corrected is None:
             return ""
-        for name, field in (("outcome", "outcome"), ("medal", "medal"), ("verdict", "ended_wrong"), ("score", "score")):
+        for name, field in (("outcome", "outcome"), ("medal", "medal"), ("verdict", "ended_wrong")):
             if getattr(self.official, field) != getattr(self.corrected, field):
                 return name
-        return ""
+        return "" if _same_score(self.official.score, self.corrected.score) else "score"
+
+
+def _same_score(first: float | None, second: float | None) -> bool:
+    """Sums in another order differ in their last digits."""
+    return first == second or (first is not None and second is not None and math.isclose(first, second, rel_tol=1e-9, abs_tol=1e-12))
