@@ -32,7 +32,7 @@ from rubrics_gym.records.base import canonical_json
 from rubrics_gym.records.files import read_records
 from rubrics_gym.records.rubrics import Rubric
 from rubrics_gym.records.shadows import ShadowRun, ShadowState
-from rubrics_gym.records.trajectory import CommandEvent, CommandKind, EndEvent, Event
+from rubrics_gym.records.trajectory import CommandEvent, CommandKind, EndEvent, Event, MessageEvent
 from rubrics_gym.settings import loading
 from rubrics_gym.settings.study import CodeRuns, LogFormat, Study
 from tests.evidence.clones import TOP, Clone, Evidence
@@ -183,9 +183,13 @@ def arms(evidence: Evidence, run: Run) -> None:
         "the same first code command under every arm", len(same) == len(run.arms), f"`{common[:80]}` in {len(same)} of {len(run.arms)} arms"
     )
     for arm in same:
-        command = first[arm]
-        shown = " / ".join(line for line in command.shown.splitlines() if line.strip())
-        evidence.report(f"shown under {arm}", f"{command.route.value}: {shown[:230]}{' …' if len(shown) > 230 else ''}")
+        answers = [
+            event.text
+            for event in run.events(arm)
+            if isinstance(event, MessageEvent) and event.role == "user" and event.step == first[arm].step
+        ]
+        shown = " / ".join(line.strip() for line in "\n".join(answers).splitlines() if line.strip())
+        evidence.report(f"shown under {arm}", f"{first[arm].route.value}: {shown[:700]}{' …' if len(shown) > 700 else ''}")
     ended = {arm: next((event for event in run.events(arm) if isinstance(event, EndEvent)), None) for arm in run.arms}
     lost = [arm for arm, end in ended.items() if end is None or (end.outcome is not None and end.outcome.value != "limit_reached")]
     evidence.item(
@@ -207,8 +211,10 @@ def replay(evidence: Evidence, run: Run) -> None:
         for one in rebuilt_requests(run.events(arm), settings.sees, prompt, run.study.models.judge, run.study.seed, library):
             key = one.event.verdict.request_key or ""
             stored = json.loads((run.clone.folder / "store" / "responses" / key[:2] / f"{key}.json").read_text())
+            # the client adds how a simulated model errs, which is a setting and no part of what the judge knows
+            sent = one.request.model_copy(update={"simulation": run.study.simulation.judge.model_dump(mode="json")})
             total += 1
-            equal += one.same and canonical_json(one.request) == canonical_json(stored["request"])
+            equal += one.same and canonical_json(sent) == canonical_json(stored["request"])
     evidence.item(
         "judge requests built again from the record alone",
         equal == total > 0,

@@ -398,7 +398,7 @@ def test_an_import_leaves_what_a_rollout_leaves_and_passes_over_held_out_tasks(t
     events = read_trajectory(trajectory)
     assert isinstance(events[0], StartEvent) and events[0].unit == "rollouts/mine/swe_agent/task-1/0"
     archive = read_archive(attempt_files([str(tmp_path / "out")], "artifacts.tar.gz")[0])
-    assert archive["submission"] == b"mine"
+    assert archive["handed_in.txt"] == b"mine"
     assert archive[".harness/outputs/001-00.txt"] == b"x" * 60_000  # the record holds head and tail
 
 
