@@ -194,27 +194,3 @@ def write_private(
         members["public/sample_submission.csv"] = sample.to_csv(index=False).encode()
     write_archive(archive, members)
     return archive
-
-
-def traps(answers: pd.DataFrame, sample: pd.DataFrame, id_column: str) -> dict[str, str]:
-    """Name of a trap -> text of a submission. All but the last five say the same as the reference answers."""
-    right = answers[list(sample.columns)]
-    target = next(str(name) for name in sample.columns if name != id_column and answers[name].nunique() > 1 and name != "Date")
-    strange = right.astype({id_column: object})
-    strange.loc[0, id_column] = 99_999 if pd.api.types.is_numeric_dtype(right[id_column]) else "nobody"
-    twice = right.copy()
-    twice.loc[1, id_column] = twice.loc[0, id_column]
-    gap = right.astype({target: object})
-    gap.loc[1, target] = None
-    tables = {
-        "perfect": right,
-        "shuffled rows": right.sample(frac=1, random_state=1),
-        "reordered columns": right[right.columns[::-1]],
-        "extra column": right.assign(confidence=1),
-        "wrong ids": strange,
-        "duplicated id": twice,
-        "missing prediction": gap,
-        "no rows": right.iloc[:0],
-    }
-    texts = {name: table.to_csv(index=False) for name, table in tables.items()}
-    return {**texts, "ragged CSV": texts["perfect"] + "1,2,3,4,5,6,7,8,9,10\n" * 2 + "x," * 300 + "\n"}

@@ -1,17 +1,15 @@
 """DABench: answers in the official form, both rules, and the benchmark's own labels."""
 
 import json
-import os
-from pathlib import Path
 
 import pytest
+from tests.corpus import CORPUS, needs_corpus
 
 from rubrics_gym.grading.attempts import grade
 from rubrics_gym.grading.dabench import Question, accuracies, corrected, official
 from rubrics_gym.records.archives import write_archive
 from rubrics_gym.records.outcomes import Outcome
 
-CORPUS = Path(os.environ.get("RUBRICS_CORPUS", Path(__file__).parents[2].parent / "shared")) / "corpus"
 LABELS = CORPUS / "DABench" / "examples" / "DA-Agent" / "data" / "da-dev-labels.jsonl"
 EXPECTED = [("mean", "34.65"), ("significant", "True")]
 
@@ -80,7 +78,7 @@ def test_the_official_denominator_shrinks_and_ours_does_not():
         accuracies([Question([False], False)], skip_unanswered=True)
 
 
-@pytest.mark.skipif(not LABELS.is_file(), reason="the corpus is not there (../shared or $RUBRICS_CORPUS)")
+@needs_corpus
 def test_all_labels_grade_in_full_and_each_corrupted_part_is_wrong():
     labels = [json.loads(line)["common_answers"] for line in LABELS.read_text().splitlines()]
     parts = 0

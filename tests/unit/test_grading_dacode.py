@@ -1,7 +1,6 @@
 """DA-Code: the six comparisons, the two rules, and the benchmark's own gold."""
 
 import json
-import os
 import shutil
 import sqlite3
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tests.corpus import CORPUS, needs_corpus
 
 from rubrics_gym.grading import dacode
 from rubrics_gym.grading.attempts import grade
@@ -17,7 +17,7 @@ from rubrics_gym.grading.dacode.rules import corrected_options, corrected_scale,
 from rubrics_gym.records.archives import write_archive
 from rubrics_gym.records.outcomes import Outcome
 
-CORPUS = Path(os.environ.get("RUBRICS_CORPUS", Path(__file__).parents[2].parent / "shared")) / "corpus" / "DA-Code" / "da_code"
+DACODE = CORPUS / "DA-Code" / "da_code"
 INVERTED = ("ml-competition-003", "ml-competition-005", "ml-competition-009")
 
 
@@ -257,14 +257,14 @@ def test_links_and_unreadable_tables_are_invalid_and_nothing_is_missing(tmp_path
 
 
 def lines(name: str) -> dict[str, dict]:
-    return {line["id"]: line for line in map(json.loads, (CORPUS / "configs" / "eval" / name).read_text().splitlines())}
+    return {line["id"]: line for line in map(json.loads, (DACODE / "configs" / "eval" / name).read_text().splitlines())}
 
 
-@pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus is not there (../shared or $RUBRICS_CORPUS)")
+@needs_corpus
 def test_gold_scores_in_full_in_every_task_of_the_corpus(tmp_path):
     seen = 0
     for name, evaluation in lines("eval_all.jsonl").items():
-        gold, work, answer = CORPUS / "gold" / name, tmp_path / name, None
+        gold, work, answer = DACODE / "gold" / name, tmp_path / name, None
         work.mkdir()
         if dacode.asks_for_text(evaluation):
             answer = json.dumps(evaluation["result"][0]["number"][0])
@@ -282,7 +282,7 @@ def test_gold_scores_in_full_in_every_task_of_the_corpus(tmp_path):
     assert seen >= 80
 
 
-@pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus is not there (../shared or $RUBRICS_CORPUS)")
+@needs_corpus
 def test_every_evaluation_of_the_benchmark_can_be_read():
     for name, evaluation in lines("eval_all.jsonl").items():
         assert set(evaluation["func"]) <= dacode.COMPARISONS.keys(), name

@@ -2,10 +2,9 @@
 
 import json
 import math
-import os
-from pathlib import Path
 
 import pytest
+from tests.corpus import CORPUS, needs_corpus
 
 from rubrics_gym.grading.leaderboards import (
     Cutoffs,
@@ -18,7 +17,6 @@ from rubrics_gym.grading.leaderboards import (
     write_cutoffs,
 )
 
-CORPUS = Path(os.environ.get("RUBRICS_CORPUS", Path(__file__).parents[2].parent / "shared")) / "corpus"
 BOARDS = sorted(CORPUS.glob("mle-bench/mlebench/competitions/*/leaderboard.csv"))
 
 
@@ -96,7 +94,7 @@ def test_a_competition_without_a_known_leaderboard_says_so():
         load_cutoffs("titanic")
 
 
-@pytest.mark.skipif(not BOARDS, reason="the corpus is not there (../shared or $RUBRICS_CORPUS)")
+@needs_corpus
 def test_the_shipped_table_is_what_the_leaderboards_give():
     published = json.loads((CORPUS / "mle-bench-tables" / "thresholds.json").read_text())
     for board in BOARDS:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from tests.mlebench_stand_ins import FUNCTIONS, LOWER_IS_BETTER, answers_of, traps, write_private, write_upstream
+from tests.mlebench_shapes import traps
+from tests.mlebench_stand_ins import FUNCTIONS, LOWER_IS_BETTER, answers_of, write_private, write_upstream
 
 from rubrics_gym.grading import mlebench, programs
 from rubrics_gym.grading.attempts import grade

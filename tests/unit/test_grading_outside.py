@@ -1,11 +1,10 @@
 """Benchmarks whose own evaluation programs are run: DSBench, MLGym, MLAgentBench; and those that are graded from tables or trees of marks."""
 
 import json
-import os
 import sys
-from pathlib import Path
 
 import pytest
+from tests.corpus import CORPUS, needs_corpus
 
 from rubrics_gym.grading import dsbench, mlagentbench, paperbench, rebench
 from rubrics_gym.grading.attempts import GRADERS, grade, grader_module
@@ -14,7 +13,6 @@ from rubrics_gym.grading.submissions import InvalidSubmission
 from rubrics_gym.records.archives import UnsafeArchive, write_archive
 from rubrics_gym.records.outcomes import Outcome
 
-CORPUS = Path(os.environ.get("RUBRICS_CORPUS", Path(__file__).parents[2].parent / "shared")) / "corpus"
 ANSWERS = "id,target\n1,10\n2,20\n3,40\n"
 SHUFFLED = "id,target\n3,40\n1,10\n2,20\n"
 
@@ -139,7 +137,7 @@ def test_dsbench_no_scale_without_a_distance():
             dsbench.normalised(0.5, baseline, reference)
 
 
-@pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus is not there (../shared or $RUBRICS_CORPUS)")
+@needs_corpus
 def test_dsbench_all_published_normalisers():
     folder = CORPUS / "DSBench" / "data_modeling" / "save_performance"
 
@@ -288,7 +286,7 @@ def test_paperbench_marks_are_counted_by_the_rubrics_own_weights(tmp_path):
     assert lacking.outcome is Outcome.INVALID and "3 of 4 requirements have no mark" in lacking.reason
 
 
-@pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus is not there (../shared or $RUBRICS_CORPUS)")
+@needs_corpus
 def test_paperbench_a_stored_tree_gives_its_stored_root():
     marked = json.loads(next(CORPUS.glob("PaperBench/**/expected_result.json")).read_text())
     assert paperbench.tree_score(marked) == pytest.approx(marked["score"], abs=1e-12) == pytest.approx(0.91)
