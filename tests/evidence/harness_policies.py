@@ -212,7 +212,7 @@ def replay(evidence: Evidence, run: Run) -> None:
             key = one.event.verdict.request_key or ""
             stored = json.loads((run.clone.folder / "store" / "responses" / key[:2] / f"{key}.json").read_text())
             # the client adds how a simulated model errs, which is a setting and no part of what the judge knows
-            sent = one.request.model_copy(update={"simulation": run.study.simulation.judge.model_dump(mode="json")})
+            sent = one.request.body() | {"simulation": run.study.simulation.judge.model_dump(mode="json")}
             total += 1
             equal += one.same and canonical_json(sent) == canonical_json(stored["request"])
     evidence.item(
