@@ -655,7 +655,7 @@ SLICES: dict[str, Callable[[Study, Wildcards], Settings]] = {
     "sample_library": _derive_library,
     "embed_library": _nothing,
     "export_library": _nothing,
-    "recompute_published": _nothing,
+    "recompute_libraries": _nothing,
     "run_episode": _run_episode,
     "run_final": _run_final,
     "grade_episode": _grade_episode,
