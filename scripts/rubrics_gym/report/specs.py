@@ -25,7 +25,7 @@ __all__ = [
     "MIX_DISTANCES",
     "PLANTED_MIX",
     "POOL",
-    "PUBLISHED",
+    "PUBLISHED_LIBRARIES",
     "REQUESTS",
     "SPECS",
     "SUPPLY",
