@@ -28,6 +28,7 @@ from rubrics_gym.records.rubrics import BudgetLine, LibraryManifest, Rubric, Rub
 from rubrics_gym.records.verdicts import Criterion, Verdict
 from rubrics_gym.report import evaluation_figures, figures, judges
 from rubrics_gym.report.arms import arm_rates, ranking, results_per_arm
+from rubrics_gym.report.contamination import mark
 from rubrics_gym.report.contrasts import Options, analyses, contrasts
 from rubrics_gym.report.dashboard import build_dashboard
 from rubrics_gym.report.designs import ladder, noise_rows, planner
@@ -359,12 +360,12 @@ def tables(competitions: int = 6, repeats: int = 2) -> dict[str, list[dict[str, 
         "confusion": confusion_rows(readers(), READERS),
         "corrected_mix": corrected_rows(readers(), READERS, TAXONOMY.bins),
         "planted_mix": planted_mix_rows(findings, STUDY, True, SETTINGS.statistics, seed=1),
-        "arms": results_per_arm(played, STUDY, simulated=True),
-        "arm_rates": arm_rates(played, STUDY, simulated=True, subsets={"without_one": ("competition-1",)}),
-        "contrasts": contrasts(played, pairs, STUDY, simulated=True, options=options),
-        "contrast_analyses": analyses(played, pairs[:3], STUDY, simulated=True, options=options),
-        "ranking": ranking(played, ["task_only", "scrambled", "matched"], STUDY, simulated=True),
-        "ladder": ladder(played, ARMS, sizes, STUDY, simulated=True),
+        "arms": mark(results_per_arm(played, STUDY, simulated=True), ()),
+        "arm_rates": mark(arm_rates(played, STUDY, simulated=True, subsets={"without_one": ("competition-1",)}), ()),
+        "contrasts": mark(contrasts(played, pairs, STUDY, simulated=True, options=options), ()),
+        "contrast_analyses": mark(analyses(played, pairs[:3], STUDY, simulated=True, options=options), ()),
+        "ranking": mark(ranking(played, ["task_only", "scrambled", "matched"], STUDY, simulated=True), ()),
+        "ladder": mark(ladder(played, ARMS, sizes, STUDY, simulated=True), ()),
         "noise": noise_rows(played, STUDY, simulated=True),
         "planner": planner(played, STUDY, simulated=True),
         "published_results": published_rows(read_published(PUBLISHED / "contrasts.csv"), read_published(PUBLISHED / "runs.csv")),
@@ -375,7 +376,7 @@ def tables(competitions: int = 6, repeats: int = 2) -> dict[str, list[dict[str, 
         "unit_costs": unit_cost_rows(ledger_lines(), {"mined": (40, ("mine/weighted/pool", "classify/mined"))}, STUDY, simulated=True),
         "attempts": attempt_rows(attempts, outcomes, STUDY, simulated=True),
         "times": time_rows(times, STUDY, simulated=True, ceiling="execute"),
-        "time_contrasts": time_contrasts(times, pairs, STUDY, simulated=True, split="quick", options=options),
+        "time_contrasts": mark(time_contrasts(times, pairs, STUDY, simulated=True, split="quick", options=options), ()),
     }
 
 

@@ -152,8 +152,8 @@ def study(evidence: Evidence, clone: Clone) -> None:
         f"{sum(check['holds'] for found in checks.values() for check in found)} of {sum(map(len, checks.values()))} checks hold",
     )
     marked = {
-        name: {row["library"] for row in table(clone, name) if row.get("contaminated") == "true"}
-        for name in ("libraries", "library_distances", "supply")
+        name: {row.get("library") or row["series"] for row in table(clone, name) if row["contaminated"] == "true"}
+        for name in ("libraries", "library_distances", "supply", "failure_mix")
     }
     evidence.item(
         "libraries fitted to held-out failures are marked in every table, and no other",
