@@ -118,11 +118,7 @@ def weighted(verdicts: Iterable[SampledVerdict], confidence: float = 0.95) -> Sa
     failed = np.array([bool(row.failed) for row in said], dtype=bool)
     chance = np.array([row.probability for row in said], dtype=float)
     weights = np.where(verified, 1 / np.where(chance > 0, chance, 1), 0.0)
-    never = {
-        verdict: bool(((flagged == verdict) & (chance == 0)).any()) or not (verified & (flagged == verdict)).any()
-        for verdict in (True, False)
-    }
-    never = {verdict: silent and bool((flagged == verdict).any()) for verdict, silent in never.items()}
+    never = {verdict: _why_never(flagged == verdict, chance, verified, "flagged" if verdict else "clean") for verdict in (True, False)}
 
     def rate(name: str, hit: np.ndarray, of: np.ndarray) -> Rate:
         blocked = _blocked(name, never)
@@ -154,10 +150,16 @@ def weighted(verdicts: Iterable[SampledVerdict], confidence: float = 0.95) -> Sa
     )
 
 
-def _blocked(name: str, never: dict[bool, bool]) -> str:
+def _why_never(of: np.ndarray, chance: np.ndarray, verified: np.ndarray, name: str) -> str:
+    """Why verdicts of one class say nothing about what would have come of them; empty where they do, or where there are none."""
+    if (chance[of] == 0).any():
+        return f"{name} verdicts were never run: their chance was 0"
+    return f"none of the {of.sum()} {name} verdicts was verified" if of.any() and not verified[of].any() else ""
+
+
+def _blocked(name: str, never: Mapping[bool, str]) -> str:
     """Why a measure is not identified; empty where it is."""
-    missing = [("flagged" if verdict else "clean") for verdict in NEEDS[name] if never[verdict]]
-    return f"{' and '.join(missing)} verdicts were never run" if missing else ""
+    return "; ".join(never[verdict] for verdict in NEEDS[name] if never[verdict])
 
 
 def _not_identified(why: str, clusters: int) -> Rate:
