@@ -147,8 +147,9 @@ def refuse_wrong_roles():
     try:
         for name in sorted(mined & collected.keys()):
             check_mined(name, STUDY.collected[name].tasks.role)
+            check_accepted(load_benchmark(collected[name][0]), STUDY.accepted_terms, "mining")
         check_evaluation(STUDY.evaluation.benchmark, HELD_OUT_TASKS, collected)
-    except RoleConflict as error:
+    except (RoleConflict, TermsNotAccepted) as error:
         raise WorkflowError(f"{CONFIG_SOURCE}: {error}") from None
 
 

@@ -22,7 +22,6 @@ rule grade_self_test:
 
 rule grade_acceptance:
     input:
-        unpack(self_test_of),
         public="<results>/tasks/{benchmark}/{task}/public.tar.gz",
         private="<results>/tasks/{benchmark}/{task}/private.tar.gz",
         prompt="resources/prompts/agent.yaml",

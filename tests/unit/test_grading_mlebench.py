@@ -202,6 +202,8 @@ def test_no_environment_another_pandas_a_time_limit_and_a_crash_are_grader_error
     assert "expected 2.1.*. Make it again with `make grading`" in reason()
     monkeypatch.setattr(mlebench, "WORKER", "no_such_module")
     assert "ended with exit code 1 and no answer" in reason() and "no_such_module" in reason()
+    monkeypatch.setattr(mlebench, "TIMEOUT_S", 0.01)
+    assert "was stopped after its limit of 0.01 s (grader_timeout)" in reason()
     monkeypatch.setenv("RUBRICS_GRADING_PYTHON", str(tmp_path / "python"))
     assert "Run `make grading` once" in reason()
 

@@ -72,6 +72,14 @@ def test_terms_are_shown_and_accepted_by_name() -> None:
     assert len(set(named)) == len(named) >= 6
 
 
+def test_traces_of_rebench_are_not_mined_without_a_word() -> None:
+    rebench = load_benchmark("rebench")
+    check_accepted(rebench, ["rebench-canary"])
+    with pytest.raises(TermsNotAccepted, match=r"not mined for rubrics.*add `rebench-mining` to `accepted_terms`"):
+        check_accepted(rebench, ["rebench-canary"], "mining")
+    check_accepted(rebench, ["rebench-mining"], "mining")
+
+
 # ---------------------------------------------------------------- the pool
 
 

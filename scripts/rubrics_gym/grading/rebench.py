@@ -4,7 +4,7 @@ The scoring program of a family runs inside the family's own container, on the h
 state: what is graded here is that table. `grading.json` holds, besides the common keys, `family`, `start` and `reference` (scores of the starting
 and of the reference solution) and `aggregate`: `min` or `max` for the best score so far, `last` where only the final state counts.
 
-METR asks not to train on the material. Traces of this benchmark are therefore not mined unless the study's `accepted_terms` say so.
+METR asks not to train on the material. Traces of this benchmark are therefore not mined unless the study accepts `rebench-mining`.
 """
 
 from __future__ import annotations

@@ -47,10 +47,14 @@ class Entry(Record):
 
 
 class Terms(Record):
-    """Something that the owner of a benchmark asks for, beyond a licence that allows everything; to be accepted by its name."""
+    """Something that the owner of a benchmark asks for, beyond a licence that allows everything; to be accepted by its name.
+
+    `of` says what must not happen without it: any use, or the mining of traces.
+    """
 
     name: str
     text: str
+    of: Literal["use", "mining"] = "use"
 
 
 class Source(Record):
