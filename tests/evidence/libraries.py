@@ -218,7 +218,7 @@ def quotas(evidence: Evidence, clone: Clone) -> None:
             start += line.written
             if len(vectors) > 1:
                 nearest = max(nearest, float(np.triu(vectors @ vectors.T, 1).max()))
-        evidence.item(f"quota of {planned}: no two rubrics of a bin are within 0.82", nearest < 0.82, f"largest cosine {nearest:.3f}")
+        evidence.item(f"quota of {planned}: no two rubrics of a bin are within 0.82", nearest < 0.82, f"largest cosine {nearest:.4f}")
     evidence.item(
         "a larger quota gives a larger library",
         all(a <= b for a, b in pairwise(sizes.values())),
