@@ -29,10 +29,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
 from rubrics_gym.records.archives import UnsafeArchive, unpack_archive
 from rubrics_gym.records.tasks import TaskKind
-from rubrics_gym.tasks.bundles import unpack_public, write_bundles
+from rubrics_gym.tasks.bundles import write_bundles
 from rubrics_gym.tasks.catalog import Entry
 from rubrics_gym.tasks.holdouts import load_rule
 from rubrics_gym.tasks.loaders import dacode, loader_of, mlagentbench, mlgym, openml, paperbench
+from rubrics_gym.tasks.unpacking import unpack_public
 from tests.corpus import CORPUS, corpus_of
 from tests.evidence.clones import TOP, Clone, Evidence
 
