@@ -27,6 +27,7 @@ def runs_figure(rows: Sequence[Cells]) -> str:
             axes.plot([best, best], [place - 0.42, place + 0.42], color=MUTED, linewidth=0.9, linestyle=":")
         rows_axis(axes, [f"{row['arm']}  ({row['planned']} planned)" for row in rows])
         axes.set_xlim(left=-0.5)
+        axes.locator_params(axis="x", integer=True)
         axes.set_xlabel("valid in one run  ·  orange: mean of the runs  ·  dotted: best possible  ·  hollow: outcomes missing")
     return out.text
 

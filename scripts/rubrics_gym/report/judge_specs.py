@@ -39,7 +39,8 @@ PRECISION_RECALL = TableSpec(
         *rate("brier", "Brier", "Mean squared distance of the score from the outcome.", Unit.NUMBER),
         Column("cost_per_verdict", "Cost per verdict", Unit.MICRODOLLARS),
         Column("contaminated", "Held-out fit", Unit.FLAG, "The library was fitted to held-out failures: no fair test."),
-        *evidence(),
+        *evidence(note=False),
+        hidden("note"),
     ),
     "Truth is what execution did, not what was planned. All rows judge the same commands. n and clusters are of the commands; every rate has its own in the CSV.",
 )
@@ -269,7 +270,8 @@ SAMPLED = TableSpec(
         *rate("npv", "NPV"),
         *rate("prevalence", "Failed"),
         *rate("recall_stratified", "Recall, stratified", "Begg and Greenes: shares of verdicts taken as they are."),
-        *evidence(),
+        *evidence(note=False),
+        hidden("note"),
     ),
 )
 
