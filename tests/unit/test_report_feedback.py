@@ -21,7 +21,7 @@ from rubrics_gym.records.trajectory import (
     VerdictEvent,
 )
 from rubrics_gym.records.verdicts import Criterion, Verdict
-from rubrics_gym.report.feedback import alarm_rows, alarms, sampled_row, sampled_verdicts, shown
+from rubrics_gym.report.feedback import alarm_rows, alarms, rubric_alarm_rows, sampled_row, sampled_verdicts, shown
 from rubrics_gym.settings.study import Escalate
 
 RULES = load_rules("resources/failure_types.yaml")
@@ -80,7 +80,7 @@ def test_a_true_alarm_that_is_ignored() -> None:
 def test_a_false_alarm_after_which_the_program_is_spoilt() -> None:
     """The check before the change shows that it ran; after the change the final run crashes."""
     check = CheckEvent(step=1, index=0, reason="schedule", text="python final.py", exit_code=0, timed_out=False, duration_s=1.0)
-    assert of(verdict(1, True), command(1), check, edit(2), submit(3), final(1)) == [(True, False, True, True, False)]
+    assert of(verdict(1, True), command(1), check, edit(2), submit(3), final(1)) == [(True, False, True, False, False)]
 
 
 def test_an_edit_before_the_next_verdict_belongs_to_the_first() -> None:
@@ -109,6 +109,17 @@ def test_alarms_become_shares_with_their_counts() -> None:
     assert rows["all", "changes the code after a flag"]["share"] == 1.0 and rows["all", "changes the code after a flag"]["n"] == 3
     assert rows["runtime:own_logic", "next real run passes after a flag"]["count"] == 3
     assert rows["all", "submits as it is despite a true alarm"]["note"] == "not identified: no alarm is known to be true"
+
+
+def test_a_rubric_whose_false_alarm_spoilt_a_program_comes_first() -> None:
+    check = CheckEvent(step=1, index=0, reason="schedule", text="python final.py", exit_code=0, timed_out=False, duration_s=1.0)
+    spoilt = [START, verdict(1, True), command(1), check, edit(2), verdict(3, True), command(3), submit(4), final(1)]
+    (row,) = rubric_alarm_rows("judged", "l", alarms(spoilt, {CRASH.id: CRASH}, RULES), {CRASH.id: CRASH}, "s", True)
+    assert (row["alarms"], row["true"], row["false"], row["unknown"], row["changed"]) == (2, 1, 1, 0, 1)
+    assert row["harmed"] == 1  # the check passed before the change; after it the final run failed
+    later = [START, verdict(1, True), command(1, Route.EXECUTED, 0), edit(2), submit(4), final(1)]
+    (row,) = rubric_alarm_rows("judged", "l", alarms(later, {CRASH.id: CRASH}, RULES), {CRASH.id: CRASH}, "s", True)
+    assert (row["false"], row["harmed"], row["title"]) == (1, 1, CRASH.title)
 
 
 @pytest.mark.parametrize(
