@@ -18,7 +18,7 @@ from rubrics_gym.judge.measuring import calibration, curve, precision_recall, re
 from rubrics_gym.judge.noise import judge_noise
 from rubrics_gym.judge.pairs import compare
 from rubrics_gym.judge.replay import ReplayedVerdict
-from rubrics_gym.judge.sampling import SampledVerdict, weighted
+from rubrics_gym.judge.sampling import SampledVerdict, outcome_flips, weighted
 from rubrics_gym.judge.wrong_results import Ending, by_cause
 from rubrics_gym.libraries.exposure import audit
 from rubrics_gym.records.failures import Distribution, ObservedCommand, Share, TaskCounts
@@ -295,7 +295,7 @@ def feedback_tables() -> dict[str, list[dict[str, Any]]]:
         "feedback": feedback_rows(counts, STUDY, simulated=True),
         "alarms": alarm_rows("matched", "matched", raised, STUDY, simulated=True),
         "rubric_alarms": rubric_alarm_rows("matched", "matched", raised, judge_libraries()["matched"], STUDY, simulated=True),
-        "sampled": [sampled_row("matched", "escalated", weighted(sampled), STUDY, simulated=True)],
+        "sampled": [sampled_row("matched", "escalated", weighted(sampled), outcome_flips([]), STUDY, simulated=True)],
     }
 
 

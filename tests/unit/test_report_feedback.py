@@ -6,7 +6,7 @@ import pytest
 from tests.judge_cases import rubric
 
 from rubrics_gym.failures.types import load_rules
-from rubrics_gym.judge.sampling import shadowed, weighted
+from rubrics_gym.judge.sampling import outcome_flips, shadowed, weighted
 from rubrics_gym.records.rubrics import RubricKind
 from rubrics_gym.records.shadows import ShadowRun, ShadowState
 from rubrics_gym.records.trajectory import (
@@ -97,7 +97,7 @@ def test_an_escalated_command_knows_its_truth() -> None:
     events = [START, verdict(1, False, shown=""), command(1, Route.EXECUTED, 1), verdict(2, True), command(2), submit(3), final(0)]
     sampled = sampled_verdicts(events, Escalate(clean=0.4), {CRASH.id: CRASH}, RULES)
     assert [(one.flagged, one.probability, one.ran, one.failed) for one in sampled] == [(False, 0.4, True, True), (True, 0.0, False, None)]
-    row = sampled_row("judged", "escalated", weighted(sampled), "s", True)
+    row = sampled_row("judged", "escalated", weighted(sampled), outcome_flips([]), "s", True)
     assert row["precision"] is None and "flagged verdicts were never run" in row["precision_note"] and row["npv"] == 0.0
     counts = shown(events)
     assert (counts.verdicts, counts.flagged, counts.code_commands, counts.executed, counts.feedback) == (1, 1, 2, 1, 1)
@@ -131,5 +131,7 @@ def test_shadow_runs_become_sampled_verdicts(state: ShadowState, failed: bool | 
                     state=state, failed=failed, unexecuted_before=0, cap_s=10)  # fmt: skip
     (one,) = shadowed([run, run.model_copy(update={"repeat": 1})], {CRASH.id: RubricKind.CRASH})
     assert (one.ran, one.failed) == expected and one.flagged is True and one.probability == 0.5
+    flips = outcome_flips([run, run.model_copy(update={"repeat": 1, "failed": not failed})])
+    assert (flips.estimate, flips.n) == ((1.0, 1) if failed is not None else (None, 0))
     (wrong,) = shadowed([run], {CRASH.id: RubricKind.WRONG_RESULT})
     assert wrong.flagged is False  # it predicts no failure

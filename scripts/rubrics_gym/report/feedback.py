@@ -310,10 +310,11 @@ def rubric_alarm_rows(
     return sorted(rows, key=lambda row: (-row["harmed"], -row["false"], row["rubric"]))
 
 
-def sampled_row(arm: str, source: str, found: Sampled, study: str, simulated: bool) -> Row:
-    """One arm and way in which commands came to be run. Table `sampled`."""
-    rates = ("precision", "recall", "specificity", "npv", "prevalence", "recall_stratified")
-    notes = [f"{name}: {getattr(found, name).note}" for name in rates if getattr(found, name).note]
+def sampled_row(arm: str, source: str, found: Sampled, flips: Rate, study: str, simulated: bool) -> Row:
+    """One arm and way in which commands came to be run, with the noise of outcomes (judge.sampling.outcome_flips). Table `sampled`."""
+    rates = {name: getattr(found, name) for name in ("precision", "recall", "specificity", "npv", "prevalence", "recall_stratified")}
+    rates["outcome_flips"] = flips
+    notes = [f"{name}: {rate.note}" for name, rate in rates.items() if rate.note]
     return {
         "arm": arm,
         "library": found.library or NO_LIBRARY,
@@ -321,7 +322,7 @@ def sampled_row(arm: str, source: str, found: Sampled, study: str, simulated: bo
         "verdicts": found.verdicts,
         "verified": found.verified,
         "unknown": found.unknown,
-        **{key: value for name in rates for key, value in cells(name, getattr(found, name)).items()},
+        **{key: value for name, rate in rates.items() for key, value in cells(name, rate).items()},
         "n": found.verified,
         "clusters": found.prevalence.clusters,
         "interval_kind": found.npv.interval,

@@ -294,6 +294,11 @@ SAMPLED = TableSpec(
         *rate("npv", "NPV"),
         *rate("prevalence", "Failed"),
         *rate("recall_stratified", "Recall, stratified", "Begg and Greenes: shares of verdicts taken as they are."),
+        *rate(
+            "outcome_flips",
+            "Outcomes that flip",
+            "Of commands run twice from one state, those that ended differently: noise that no judge can foresee.",
+        ),
         *evidence(note=False),
         hidden("note"),
     ),
