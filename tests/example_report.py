@@ -18,7 +18,7 @@ from rubrics_gym.judge.measuring import calibration, curve, precision_recall, re
 from rubrics_gym.judge.noise import judge_noise
 from rubrics_gym.judge.pairs import compare
 from rubrics_gym.judge.replay import ReplayedVerdict
-from rubrics_gym.judge.sampling import SampledVerdict, weighted
+from rubrics_gym.judge.sampling import SampledVerdict, outcome_flips, weighted
 from rubrics_gym.judge.wrong_results import Ending, by_cause
 from rubrics_gym.libraries.exposure import audit
 from rubrics_gym.records.failures import Distribution, ObservedCommand, Share, TaskCounts
@@ -34,7 +34,7 @@ from rubrics_gym.report.dashboard import build_dashboard
 from rubrics_gym.report.designs import ladder, noise_rows, planner
 from rubrics_gym.report.episodes import Episode
 from rubrics_gym.report.failures import failure_rate_rows, mix_distance_rows
-from rubrics_gym.report.feedback import Alarm, Shown, alarm_rows, feedback_rows, sampled_row
+from rubrics_gym.report.feedback import Alarm, Shown, alarm_rows, feedback_rows, rubric_alarm_rows, sampled_row
 from rubrics_gym.report.ledger import attempt_rows, request_rows, unit_cost_rows
 from rubrics_gym.report.libraries import Run, distance_rows, supply_rows
 from rubrics_gym.report.mixes import failure_mix, library_rows
@@ -286,7 +286,7 @@ def feedback_tables() -> dict[str, list[dict[str, Any]]]:
     """What the agents were shown and did, with nothing run by chance in one arm and everything in another."""
     counts = [Shown(arm, "packaged", f"competition-{n}", 9, 2, 7, 3, 0, 1, n % 2) for arm in ARMS for n in range(6)]
     raised = [Alarm("packaged", f"competition-{n % 6}", n % 3 != 0, frozenset({"runtime:own_logic"} if n % 2 else ()), (True, False, None)[n % 3], n % 4 != 0,
-                    (True, None, False)[n % 5 % 3], n % 7 == 0) for n in range(60)]  # fmt: skip
+                    (True, None, False)[n % 5 % 3], n % 7 == 0, frozenset(list(judge_libraries()["matched"])[n % 3 : n % 3 + 1])) for n in range(60)]  # fmt: skip
     sampled = [
         SampledVerdict(unit=f"u{n}", benchmark="packaged", task=f"competition-{n % 6}", step=n, index=0, judge="matched", library="matched", flagged=n % 3 == 0,
                        probability=0.0 if n % 3 == 0 else 0.5, ran=n % 6 == 1, failed=n % 12 == 1 if n % 6 == 1 else None)
@@ -295,7 +295,8 @@ def feedback_tables() -> dict[str, list[dict[str, Any]]]:
     return {
         "feedback": feedback_rows(counts, STUDY, simulated=True),
         "alarms": alarm_rows("matched", "matched", raised, STUDY, simulated=True),
-        "sampled": [sampled_row("matched", "escalated", weighted(sampled), STUDY, simulated=True)],
+        "rubric_alarms": rubric_alarm_rows("matched", "matched", raised, judge_libraries()["matched"], STUDY, simulated=True),
+        "sampled": [sampled_row("matched", "escalated", weighted(sampled), outcome_flips([]), STUDY, simulated=True)],
     }
 
 

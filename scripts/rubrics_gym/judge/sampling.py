@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from rubrics_gym.judge.columns import NO_PREDICTION, predicted
-from rubrics_gym.judge.measuring import Rate, as_rate
+from rubrics_gym.judge.measuring import Rate, as_rate, share
 from rubrics_gym.records.base import Record
 from rubrics_gym.records.rubrics import RubricKind
 from rubrics_gym.records.shadows import ShadowRun, ShadowState
@@ -76,6 +76,20 @@ def shadowed(runs: Iterable[ShadowRun], kinds: Mapping[str, RubricKind]) -> list
             )
         )
     return found
+
+
+def outcome_flips(runs: Iterable[ShadowRun], confidence: float = 0.95) -> Rate:
+    """Of the commands that were run twice from one snapshot, those that failed once and not the other time: the noise of the truth itself,
+    which no judge can foresee."""
+    ends: dict[tuple[str, int, int], dict[int, ShadowRun]] = {}
+    for run in runs:
+        if run.failed is not None:
+            ends.setdefault((run.unit, run.step, run.index), {})[run.repeat] = run
+    twice = [pair for pair in ends.values() if {0, 1} <= pair.keys()]
+    names = {name: code for code, name in enumerate(sorted({(pair[0].benchmark, pair[0].task) for pair in twice}))}
+    clusters = np.array([names[pair[0].benchmark, pair[0].task] for pair in twice], dtype=int)
+    differ = np.array([pair[0].failed != pair[1].failed for pair in twice], dtype=bool)
+    return share(clusters, differ, np.ones(len(twice), dtype=bool), confidence, "no command was run twice")
 
 
 class Sampled(Record):

@@ -64,6 +64,15 @@ ARM_RATES = TableSpec(
         ),
         hidden("wilson_high", Unit.SHARE),
         Column(
+            "exact_low",
+            "Clopper-Pearson",
+            Unit.SHARE,
+            "Of the effective number of observations; the one to read where there are no or few successes.",
+            to="exact_high",
+            exact="ends of an interval",
+        ),
+        hidden("exact_high", Unit.SHARE),
+        Column(
             "icc",
             "ICC",
             Unit.NUMBER,
