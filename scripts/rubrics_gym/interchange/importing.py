@@ -86,8 +86,8 @@ def import_runs(found: Sequence[Found], collection: str, folder: Path, held_out:
             continue
         for run in runs:
             benchmark, task = slug(run.benchmark or one.format.value).replace("-", "_"), slug(run.task)
-            if task in held_out or not run.turns:
-                why = "its task is held out" if task in held_out else "the log holds no message"
+            if _is_held_out(task, held_out) or not run.turns:
+                why = "its task is held out" if run.turns else "the log holds no message"
                 rows.append(ImportRow(source=str(one.path), format=one.format.value, benchmark=benchmark, task=task, skipped=why))
                 continue
             attempt = taken[benchmark, task]
@@ -98,6 +98,12 @@ def import_runs(found: Sequence[Found], collection: str, folder: Path, held_out:
             _write(folder / benchmark / task / str(attempt), converted, grade, run.submission)
             rows.append(_row(one, unit, benchmark, task, converted.events, grade))
     return rows
+
+
+def _is_held_out(task: str, held_out: frozenset[str]) -> bool:
+    """Whether a task bears a held-out task's name, also with something behind it: run folders are called `COMPETITION_some-id`."""
+    names = (slug(name) for name in held_out)
+    return any(task == name or task.startswith(f"{name}-") for name in names)
 
 
 def slug(name: str) -> str:
