@@ -44,8 +44,9 @@ thresholds: environment
 	PYTHONPATH=scripts $(BIN)/python -m rubrics_gym.grading.references
 
 # Fetch the source of a benchmark into sources/ (or look through the one that is there): make source NAME=dabench
+# With TASKS, its owner's client prepares these: make source NAME=mlebench TASKS="spaceship-titanic"
 source: environment
-	$(BIN)/snakemake results/sources/$(NAME).json --force
+	RUBRICS_PREPARE="$(TASKS)" $(BIN)/snakemake results/sources/$(NAME).json --force
 
 # Rewrite the task table of a benchmark from a clone of its repository: make task_table NAME=dabench CHECKOUT=FOLDER
 task_table: environment

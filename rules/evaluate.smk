@@ -90,6 +90,7 @@ rule run_shadows:
         trajectory="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/trajectory.jsonl",
         snapshots="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/snapshots.tar.gz",
         types="resources/failure_types.yaml",
+        api_changes="resources/api_changes.tsv",
     output:
         shadows="<results>/shadows/{split}/{arm}/{repeat}/{benchmark}/{task}.jsonl",
     log:

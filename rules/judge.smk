@@ -99,6 +99,7 @@ rule measure_feedback:
     output:
         feedback="<results>/tables/feedback.csv",
         alarms="<results>/tables/alarms.csv",
+        rubric_alarms="<results>/tables/rubric_alarms.csv",
         sampled="<results>/tables/sampled.csv",
     log:
         "<logs>/measure_feedback.log",

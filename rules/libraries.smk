@@ -281,19 +281,19 @@ rule export_library:
         "../scripts/export_library.py"
 
 
-rule recompute_published:
+rule recompute_libraries:
     input:
-        figures=sorted(str(path) for path in Path("resources/published").glob("*.csv")),
+        figures=[f"resources/published/{name}.csv" for name in ("mixes", "totals", "libraries", "distances", "named_counts")],
     output:
-        table="<results>/tables/published.csv",
+        table="<results>/tables/published_libraries.csv",
     log:
-        "<logs>/recompute_published.log",
+        "<logs>/recompute_libraries.log",
     benchmark:
-        "<benchmarks>/recompute_published.tsv"
+        "<benchmarks>/recompute_libraries.tsv"
     params:
-        settings=settings("recompute_published"),
-        code=code("recompute_published"),
+        settings=settings("recompute_libraries"),
+        code=code("recompute_libraries"),
     message:
         "Recomputing the published figures about libraries"
     script:
-        "../scripts/recompute_published.py"
+        "../scripts/recompute_libraries.py"

@@ -122,6 +122,7 @@ rule build_pages:
         shadows=lambda w: [shadows_of(folder) for folder in shadowed_episodes()],
         verdicts=lambda w: [verdicts_of(judge) for judge in JUDGES] if EXECUTE_ARM else [],
         types="resources/failure_types.yaml",
+        api_changes="resources/api_changes.tsv",
         templates=[*sorted(str(path) for path in Path("resources/pages").glob("*")), "resources/dashboard/style.css"],
     output:
         pages=directory("<results>/pages"),

@@ -4,6 +4,7 @@ from rubrics_gym.harness.recorder import read_trajectory
 from rubrics_gym.judge.replay import ReplayedVerdict
 from rubrics_gym.records.files import iter_json_lines, read_json, read_records
 from rubrics_gym.records.trajectory import EndEvent, FinalEvent
+from rubrics_gym.report.contamination import mark
 from rubrics_gym.report.contrasts import Options
 from rubrics_gym.report.evaluation_specs import REPLACED, TIME_CONTRASTS, TIMES
 from rubrics_gym.report.ledger import attempt_rows, each_once, last_lines, request_rows, unit_cost_rows
@@ -41,7 +42,7 @@ with job(snakemake, AccountCosts) as (settings, log):
     write_table(TIMES, time_rows(times, confidence=confidence, ceiling=settings.ceiling, **of_study), snakemake.output.times)
     options = Options(confidence=confidence, draws=settings.statistics.draws, seed=settings.seed)
     compared = time_contrasts(times, settings.pairs, split=settings.split, options=options, **of_study)
-    write_table(TIME_CONTRASTS, compared, snakemake.output.time_contrasts)
+    write_table(TIME_CONTRASTS, mark(compared, settings.contaminated), snakemake.output.time_contrasts)
     spared = [replaced_row(read_records(path, ReplayedVerdict), confidence=confidence, **of_study) for path in snakemake.input.verdicts]
     write_table(REPLACED, spared, snakemake.output.replaced)
     log.info("%d requests, %d attempts", len(lines), len(attempts))

@@ -8,6 +8,7 @@ from rubrics_gym.records.files import read_json, read_records
 from rubrics_gym.records.rubrics import LibraryManifest, Rubric
 from rubrics_gym.report import evaluation_specs as specs
 from rubrics_gym.report.arms import arm_rates, ranking, results_per_arm
+from rubrics_gym.report.contamination import mark
 from rubrics_gym.report.contrasts import Options, analyses, contrasts
 from rubrics_gym.report.designs import ladder, noise_rows, planner
 from rubrics_gym.report.episodes import read_episode
@@ -42,6 +43,9 @@ with job(snakemake, BuildTables) as (settings, log):
         "contrast_analyses": (specs.CONTRAST_ANALYSES, analyses(episodes, settings.pairs, options=options, **of_study)),
         "ranking": (specs.RANKING, ranking(episodes, judged, confidence=confidence, seed=settings.seed, **of_study)),
         "ladder": (specs.LADDER, ladder(episodes, arms, sizes, confidence=confidence, **of_study)),
+    }
+    made = {name: (spec, mark(rows, settings.contaminated)) for name, (spec, rows) in made.items()}
+    made |= {
         "noise": (specs.NOISE, noise_rows(episodes, confidence=confidence, **of_study)),
         "planner": (specs.PLANNER, planner(episodes, confidence=confidence, **of_study)),
         "published_results": (

@@ -1,5 +1,7 @@
 """Bring the source of a benchmark into the cache, unless it is there, and look through it: which of its tasks are complete."""
 
+import os
+
 from rubrics_gym.settings.job import job
 from rubrics_gym.settings.slices import Nothing
 from rubrics_gym.tasks.catalog import load_benchmark
@@ -12,7 +14,8 @@ with job(snakemake, Nothing) as (settings, log):
     for terms in benchmark.terms:
         log.info("terms %s: %s", terms.name, terms.text)
         print(f"terms {terms.name}: {terms.text} A study accepts them by this name under `accepted_terms`.", flush=True)
-    fetch(benchmark, place_of(benchmark.name), log.info)
+    # which tasks are prepared on this machine is no setting of a study
+    fetch(benchmark, place_of(benchmark.name), log.info, os.environ.get("RUBRICS_PREPARE", "").split())
     receipt = look_through(open_source(benchmark), loader_of(benchmark.name))
     write_receipt(receipt, receipt_of(benchmark.name), snakemake.output.receipt)
     found = f"{benchmark.name}: {len(receipt.complete)} tasks are complete, {len(receipt.incomplete)} are not"

@@ -13,7 +13,7 @@ with job(snakemake, ImportCollection) as (settings, log):
     single = Path(settings.path).is_file()
     found = find([Path(path) for path in snakemake.input.logs], settings.format, single)
     folder = Path(snakemake.output.rollouts)
-    rows = import_runs(found, snakemake.wildcards.collection, folder, frozenset(snakemake.params.held_out))
+    rows = import_runs(found, snakemake.wildcards.collection, folder, frozenset(snakemake.params.held_out), single)
     kept = [row for row in rows if not row.skipped]
     for row in rows:
         log.info(

@@ -2,17 +2,16 @@
 
 from rubrics_gym.harness.attempts import WorkPlace
 from rubrics_gym.harness.episode import PROTOCOL
-from rubrics_gym.harness.final import is_lost, run_final
-from rubrics_gym.records.files import read_json, write_json
-from rubrics_gym.records.trajectory import FinalEvent
+from rubrics_gym.harness.final import FINAL, obtain_final, run_final
+from rubrics_gym.records.files import write_json
 from rubrics_gym.settings.code import digest
 from rubrics_gym.settings.job import job
 from rubrics_gym.settings.places import store_folder, wheel_folder
 from rubrics_gym.settings.slices import RunFinal
 from rubrics_gym.store.attempts import AttemptStore
-from rubrics_gym.store.serving import deliver, make_another, obtain, work_key, write_attempts
+from rubrics_gym.store.serving import deliver, work_key, write_attempts
 
-FILES = {"final.json": "final", "final_run.log": "run_log", "final_artifacts.tar.gz": "artifacts"}
+FILES = {FINAL: "final", "final_run.log": "run_log", "final_artifacts.tar.gz": "artifacts"}
 
 with job(snakemake, RunFinal) as (settings, log):
     w = snakemake.wildcards
@@ -33,14 +32,11 @@ with job(snakemake, RunFinal) as (settings, log):
                 attempt.folder / "final_artifacts.tar.gz",
                 wheel_folder(),
             )
-        write_json(attempt.folder / "final.json", final)
+        write_json(attempt.folder / FINAL, final)
         log.info("exit code %s, stopped at the cap: %s, deliverable: %s", final.exit_code, final.timed_out, final.deliverable_present)
 
     code = digest(snakemake.params.code)
-    attempt, made = obtain(store, unit, key, code, make)
-    if is_lost(FinalEvent.model_validate(read_json(attempt.folder / "final.json"))) and attempt.number == 1:
-        log.warning("the run was lost: asking once more")
-        attempt, made = make_another(store, unit, key, code, make), True
+    attempt, made = obtain_final(store, unit, key, code, make)
     log.info("%s attempt %s", "made" if made else "served from the store:", attempt.name)
     deliver(attempt, {name: snakemake.output[output] for name, output in FILES.items()})
     write_attempts(store, unit, snakemake.output.attempts)

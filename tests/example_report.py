@@ -18,7 +18,7 @@ from rubrics_gym.judge.measuring import calibration, curve, precision_recall, re
 from rubrics_gym.judge.noise import judge_noise
 from rubrics_gym.judge.pairs import compare
 from rubrics_gym.judge.replay import ReplayedVerdict
-from rubrics_gym.judge.sampling import SampledVerdict, weighted
+from rubrics_gym.judge.sampling import SampledVerdict, outcome_flips, weighted
 from rubrics_gym.judge.wrong_results import Ending, by_cause
 from rubrics_gym.libraries.exposure import audit
 from rubrics_gym.records.failures import Distribution, ObservedCommand, Share, TaskCounts
@@ -28,12 +28,13 @@ from rubrics_gym.records.rubrics import BudgetLine, LibraryManifest, Rubric, Rub
 from rubrics_gym.records.verdicts import Criterion, Verdict
 from rubrics_gym.report import evaluation_figures, figures, judges
 from rubrics_gym.report.arms import arm_rates, ranking, results_per_arm
+from rubrics_gym.report.contamination import mark
 from rubrics_gym.report.contrasts import Options, analyses, contrasts
 from rubrics_gym.report.dashboard import build_dashboard
 from rubrics_gym.report.designs import ladder, noise_rows, planner
 from rubrics_gym.report.episodes import Episode
 from rubrics_gym.report.failures import failure_rate_rows, mix_distance_rows
-from rubrics_gym.report.feedback import Alarm, Shown, alarm_rows, feedback_rows, sampled_row
+from rubrics_gym.report.feedback import Alarm, Shown, alarm_rows, feedback_rows, rubric_alarm_rows, sampled_row
 from rubrics_gym.report.ledger import attempt_rows, request_rows, unit_cost_rows
 from rubrics_gym.report.libraries import Run, distance_rows, supply_rows
 from rubrics_gym.report.mixes import failure_mix, library_rows
@@ -285,7 +286,7 @@ def feedback_tables() -> dict[str, list[dict[str, Any]]]:
     """What the agents were shown and did, with nothing run by chance in one arm and everything in another."""
     counts = [Shown(arm, "packaged", f"competition-{n}", 9, 2, 7, 3, 0, 1, n % 2) for arm in ARMS for n in range(6)]
     raised = [Alarm("packaged", f"competition-{n % 6}", n % 3 != 0, frozenset({"runtime:own_logic"} if n % 2 else ()), (True, False, None)[n % 3], n % 4 != 0,
-                    (True, None, False)[n % 5 % 3], n % 7 == 0) for n in range(60)]  # fmt: skip
+                    (True, None, False)[n % 5 % 3], n % 7 == 0, frozenset(list(judge_libraries()["matched"])[n % 3 : n % 3 + 1])) for n in range(60)]  # fmt: skip
     sampled = [
         SampledVerdict(unit=f"u{n}", benchmark="packaged", task=f"competition-{n % 6}", step=n, index=0, judge="matched", library="matched", flagged=n % 3 == 0,
                        probability=0.0 if n % 3 == 0 else 0.5, ran=n % 6 == 1, failed=n % 12 == 1 if n % 6 == 1 else None)
@@ -294,7 +295,8 @@ def feedback_tables() -> dict[str, list[dict[str, Any]]]:
     return {
         "feedback": feedback_rows(counts, STUDY, simulated=True),
         "alarms": alarm_rows("matched", "matched", raised, STUDY, simulated=True),
-        "sampled": [sampled_row("matched", "escalated", weighted(sampled), STUDY, simulated=True)],
+        "rubric_alarms": rubric_alarm_rows("matched", "matched", raised, judge_libraries()["matched"], STUDY, simulated=True),
+        "sampled": [sampled_row("matched", "escalated", weighted(sampled), outcome_flips([]), STUDY, simulated=True)],
     }
 
 
@@ -359,12 +361,12 @@ def tables(competitions: int = 6, repeats: int = 2) -> dict[str, list[dict[str, 
         "confusion": confusion_rows(readers(), READERS),
         "corrected_mix": corrected_rows(readers(), READERS, TAXONOMY.bins),
         "planted_mix": planted_mix_rows(findings, STUDY, True, SETTINGS.statistics, seed=1),
-        "arms": results_per_arm(played, STUDY, simulated=True),
-        "arm_rates": arm_rates(played, STUDY, simulated=True, subsets={"without_one": ("competition-1",)}),
-        "contrasts": contrasts(played, pairs, STUDY, simulated=True, options=options),
-        "contrast_analyses": analyses(played, pairs[:3], STUDY, simulated=True, options=options),
-        "ranking": ranking(played, ["task_only", "scrambled", "matched"], STUDY, simulated=True),
-        "ladder": ladder(played, ARMS, sizes, STUDY, simulated=True),
+        "arms": mark(results_per_arm(played, STUDY, simulated=True), ()),
+        "arm_rates": mark(arm_rates(played, STUDY, simulated=True, subsets={"without_one": ("competition-1",)}), ()),
+        "contrasts": mark(contrasts(played, pairs, STUDY, simulated=True, options=options), ()),
+        "contrast_analyses": mark(analyses(played, pairs[:3], STUDY, simulated=True, options=options), ()),
+        "ranking": mark(ranking(played, ["task_only", "scrambled", "matched"], STUDY, simulated=True), ()),
+        "ladder": mark(ladder(played, ARMS, sizes, STUDY, simulated=True), ()),
         "noise": noise_rows(played, STUDY, simulated=True),
         "planner": planner(played, STUDY, simulated=True),
         "published_results": published_rows(read_published(PUBLISHED / "contrasts.csv"), read_published(PUBLISHED / "runs.csv")),
@@ -375,7 +377,7 @@ def tables(competitions: int = 6, repeats: int = 2) -> dict[str, list[dict[str, 
         "unit_costs": unit_cost_rows(ledger_lines(), {"mined": (40, ("mine/weighted/pool", "classify/mined"))}, STUDY, simulated=True),
         "attempts": attempt_rows(attempts, outcomes, STUDY, simulated=True),
         "times": time_rows(times, STUDY, simulated=True, ceiling="execute"),
-        "time_contrasts": time_contrasts(times, pairs, STUDY, simulated=True, split="quick", options=options),
+        "time_contrasts": mark(time_contrasts(times, pairs, STUDY, simulated=True, split="quick", options=options), ()),
     }
 
 

@@ -92,7 +92,7 @@ def test_trajectories_validate_and_only_commands_that_ran_have_an_end(study: Wor
 def test_every_rate_of_every_table_travels_with_its_evidence(study: Workflow) -> None:
     for name, spec in SPECS.items():
         rows = table(study, name)
-        assert rows or name in ("recall_by_type", "judge_rubrics", "judge_confusion", "funnel", "time_contrasts"), name
+        assert rows or name in ("recall_by_type", "judge_rubrics", "rubric_alarms", "judge_confusion", "funnel", "time_contrasts"), name
         assert all(row["simulated"] == "true" for row in rows if "simulated" in row) or name in ("published_results", "planner"), name
         assert [unsaid(spec, row) for row in rows] == [[]] * len(rows), name
 

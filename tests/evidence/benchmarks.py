@@ -29,10 +29,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
 from rubrics_gym.records.archives import UnsafeArchive, unpack_archive
 from rubrics_gym.records.tasks import TaskKind
-from rubrics_gym.tasks.bundles import unpack_public, write_bundles
+from rubrics_gym.tasks.bundles import write_bundles
 from rubrics_gym.tasks.catalog import Entry
 from rubrics_gym.tasks.holdouts import load_rule
 from rubrics_gym.tasks.loaders import dacode, loader_of, mlagentbench, mlgym, openml, paperbench
+from rubrics_gym.tasks.unpacking import unpack_public
 from tests.corpus import CORPUS, corpus_of
 from tests.evidence.clones import TOP, Clone, Evidence
 
@@ -81,7 +82,7 @@ def _counts(evidence: Evidence, rows: list[Row]) -> None:
         "DA-Code with input data",
         (len(with_data), kept) == (53, 48),
         f"published 53 used, found {len(with_data)} with input data, of which {kept} are kept: nine of the 62 folders hold a description or a "
-        "template only; the published 53 are those with data before the filter",
+        "template only; the published 53 equal those with data before the filter",
     )
     beside("DSBench", "21/54", _counted(rows, "dsbench"), (20, 54), "The task list of the pinned commit has 74 tasks, not 75.")
     beside("MLGym", "13/1", _counted(rows, "mlgym", can_run), (13, 1), "Of 19 task files five are variants or have no data set file.")
@@ -203,19 +204,19 @@ def _bytes(content: bytes | Path) -> bytes:
 # ---------------------------------------------------------------- bundles
 
 # sha256 over the names and contents of all bundles of DABench, without the compression: any machine must find the same
-DABENCH_CONTENT = "to be measured"
+DABENCH_CONTENT = "432be1b3cceca968fa0d5e61cafcfc11a431c459eede6baaccc373ab4ea88760"
 
 
 def build_dabench(folder: str) -> None:
     """Build both bundles of every task; a process of its own, so that time and memory are those of the work."""
     benchmark, source = corpus_of("dabench")
     load = loader_of("dabench")
-    began = time.perf_counter()
+    began, used = time.perf_counter(), time.process_time()
     for entry in benchmark.entries:
         place = Path(folder) / entry.id
         write_bundles(load(source, entry), place / "public.tar.gz", place / "private.tar.gz")
-    seconds = time.perf_counter() - began
-    print(json.dumps({"seconds": seconds, "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000}))
+    seconds = {"wall_s": time.perf_counter() - began, "processor_s": time.process_time() - used}
+    print(json.dumps({**seconds, "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000}))
 
 
 def bundles(evidence: Evidence, folder: Path) -> None:
@@ -247,7 +248,8 @@ def bundles(evidence: Evidence, folder: Path) -> None:
     evidence.item(
         "loading and bundling all 257 tasks",
         bool(measured) and measured["peak_mb"] < 300,
-        f"{measured.get('seconds', 0):.1f} s, peak {measured.get('peak_mb', 0):.0f} MB of memory, {sum((folder / 'one' / path).stat().st_size for path in archives) / 1e6:.1f} MB written"
+        f"{measured['processor_s']:.1f} s of processor time ({measured['wall_s']:.1f} s by the clock), peak {measured['peak_mb']:.0f} MB of memory, "
+        f"{sum((folder / 'one' / path).stat().st_size for path in archives) / 1e6:.1f} MB written"
         if measured
         else first.stderr[-300:],
     )
@@ -346,26 +348,22 @@ def list_benchmarks() -> None:
     from rubrics_gym.tasks.holdouts import decide, rules_for
 
     opened.clear()
-    began = time.perf_counter()
+    began, used = time.perf_counter(), time.process_time()
     tasks = sum(len(decide(load_benchmark(name), rules_for(load_benchmark(name)))) for name in benchmark_names())
-    seconds = time.perf_counter() - began
-    print(
-        json.dumps(
-            {"tasks": tasks, "seconds": seconds, "opened": sorted({path for path in opened if not path.endswith((".pyc", ".py", ".so"))})}
-        )
-    )
+    seconds = {"wall_s": time.perf_counter() - began, "processor_s": time.process_time() - used}
+    data = sorted({path for path in opened if not path.endswith((".pyc", ".py", ".so"))})
+    print(json.dumps({"tasks": tasks, **seconds, "opened": data}))
 
 
 def listing(evidence: Evidence, folder: Path) -> None:
-    """Listing all benchmarks reads task tables and hold-out rules, and nothing else; the fastest of five times."""
+    """Listing all benchmarks reads task tables and hold-out rules, and nothing else. Processor time, because other work may share the machine."""
     program = [sys.executable, str(Path(__file__)), "list_benchmarks"]
     runs = [json.loads(subprocess.run(program, capture_output=True, text=True, check=True).stdout) for _ in range(5)]
-    fastest = min(run["seconds"] for run in runs)
+    fastest, by_clock = (min(run[what] for run in runs) for what in ("processor_s", "wall_s"))
     tables = [path for path in runs[0]["opened"] if re.search(r"resources/(benchmarks|holdouts)/[\w-]+\.yaml$", path)]
     other = [path for path in runs[0]["opened"] if path not in tables]
-    evidence.item(
-        "listing all benchmarks under 0.3 s", fastest < 0.3, f"{1000 * fastest:.0f} ms for {runs[0]['tasks']} tasks (fastest of 5)"
-    )
+    figure = f"{1000 * fastest:.0f} ms of processor time ({1000 * by_clock:.0f} ms by the clock) for {runs[0]['tasks']} tasks; fastest of 5"
+    evidence.item("listing all benchmarks under 0.3 s", fastest < 0.3, figure)
     evidence.item(
         "no data is read for it", not other and len(tables) >= 11, f"{len(tables)} tables of resources/ opened, {other or 'nothing else'}"
     )
@@ -400,7 +398,12 @@ def sources(evidence: Evidence, folder: Path) -> None:
     found = next((line for line in (run.stdout + run.stderr).splitlines() if "tasks are complete" in line), "no message")
     stray = [str(path) for path in (clone.folder / "results").rglob("*.csv")]
     evidence.item("a source that is there is looked through", "257 tasks are complete, 0 are not" in found and not stray, found)
-    plan = clone.planned("--config", "collections={pool: {tasks: {benchmark: dabench}}}", "accepted_terms=[dabench-non-commercial]") or {}
+    plan = (
+        clone.planned(
+            "--config", "collections={pool: {tasks: {benchmark: dabench, limit: 300}}}", "accepted_terms=[dabench-non-commercial]"
+        )
+        or {}
+    )
     evidence.item(
         "and the collection is planned", plan.get("collect_rollout") == 217, f"{plan.get('collect_rollout', 0)} rollouts of 217 kept tasks"
     )

@@ -72,7 +72,8 @@ def agreement(evidence: Evidence) -> None:
             check=False,
         )
         last = run.stdout.strip().splitlines()[-1] if run.stdout.strip() else run.stderr[-200:]
-        counted = run.stdout.count(".")
+        progress = [line.split(" ")[0] for line in run.stdout.splitlines()]
+        counted = sum(marks.count(".") for marks in progress if marks and set(marks) <= set(".sxXFE"))
         evidence.item(
             f"agreement with {name}",
             run.returncode == 0 and counted > 3,

@@ -32,7 +32,7 @@ from rubrics_gym.records.base import canonical_json
 from rubrics_gym.records.files import read_records
 from rubrics_gym.records.rubrics import Rubric
 from rubrics_gym.records.shadows import ShadowRun, ShadowState
-from rubrics_gym.records.trajectory import CommandEvent, CommandKind, EndEvent, Event
+from rubrics_gym.records.trajectory import CommandEvent, CommandKind, EndEvent, Event, MessageEvent
 from rubrics_gym.settings import loading
 from rubrics_gym.settings.study import CodeRuns, LogFormat, Study
 from tests.evidence.clones import TOP, Clone, Evidence
@@ -45,6 +45,13 @@ SMALL = {
     "collections": {"pool": {"tasks": {"limit": 4}}},
     "evaluation": {"split": "development", "shadows": {"flagged": 1.0, "clean": 1.0, "repeat": 1.0}},
 }
+# pages and exports of a few arms, served from the same store
+FEW = {
+    "extends": "every_arm.yaml",
+    "pathvars": {"results": "results_few"},
+    "evaluation": {"arms": ["ceiling", "floor", "final_harness", "scheduled_library"]},
+}
+FEW_ATTEMPTS = 4 + 4 * 2  # rollouts, and arms on the two competitions of the split
 PARTS = ("imports", "arms", "replay", "shadows", "pages", "exports")
 
 
@@ -143,6 +150,7 @@ class Run:
         self.clone = Clone(folder)
         path = self.clone.folder / "every_arm.yaml"
         path.write_text(yaml.safe_dump(SMALL))
+        (self.clone.folder / "few_arms.yaml").write_text(yaml.safe_dump(FEW))
         here = Path.cwd()
         os.chdir(self.clone.folder)
         self.study: Study = loading.load_study(loading.read_file("every_arm.yaml"), "every_arm.yaml")
@@ -183,9 +191,13 @@ def arms(evidence: Evidence, run: Run) -> None:
         "the same first code command under every arm", len(same) == len(run.arms), f"`{common[:80]}` in {len(same)} of {len(run.arms)} arms"
     )
     for arm in same:
-        command = first[arm]
-        shown = " / ".join(line for line in command.shown.splitlines() if line.strip())
-        evidence.report(f"shown under {arm}", f"{command.route.value}: {shown[:230]}{' …' if len(shown) > 230 else ''}")
+        answers = [
+            event.text
+            for event in run.events(arm)
+            if isinstance(event, MessageEvent) and event.role == "user" and event.step == first[arm].step
+        ]
+        shown = " / ".join(line.strip() for line in "\n".join(answers).splitlines() if line.strip())
+        evidence.report(f"shown under {arm}", f"{first[arm].route.value}: {shown[:700]}{' …' if len(shown) > 700 else ''}")
     ended = {arm: next((event for event in run.events(arm) if isinstance(event, EndEvent)), None) for arm in run.arms}
     lost = [arm for arm, end in ended.items() if end is None or (end.outcome is not None and end.outcome.value != "limit_reached")]
     evidence.item(
@@ -207,8 +219,10 @@ def replay(evidence: Evidence, run: Run) -> None:
         for one in rebuilt_requests(run.events(arm), settings.sees, prompt, run.study.models.judge, run.study.seed, library):
             key = one.event.verdict.request_key or ""
             stored = json.loads((run.clone.folder / "store" / "responses" / key[:2] / f"{key}.json").read_text())
+            # the client adds how a simulated model errs, which is a setting and no part of what the judge knows
+            sent = one.request.body() | {"simulation": run.study.simulation.judge.model_dump(mode="json")}
             total += 1
-            equal += one.same and canonical_json(one.request) == canonical_json(stored["request"])
+            equal += one.same and canonical_json(sent) == canonical_json(stored["request"])
     evidence.item(
         "judge requests built again from the record alone",
         equal == total > 0,
@@ -252,19 +266,28 @@ def digest(run: Run, arm: str) -> str:
     return hashlib.sha256((run.clone.folder / run.folder(arm) / "trajectory.jsonl").read_bytes()).hexdigest()
 
 
+def few(run: Run, target: str) -> bool:
+    """Whether a target of the study with a few arms was made."""
+    made = run.clone.run("snakemake", "--configfile", "few_arms.yaml", "--", f"results_few/{target}")
+    if made.returncode:
+        print((made.stdout + made.stderr)[-3000:])
+    return made.returncode == 0
+
+
+def few_trajectories(run: Run) -> list[Path]:
+    folder = run.clone.folder / "results_few"
+    return [path for kind in ("rollouts", "episodes") for path in sorted((folder / kind).rglob("trajectory.jsonl"))]
+
+
 def pages(evidence: Evidence, run: Run) -> None:
     """A page for each attempt, reachable from the dashboard, without anything that runs."""
-    made = run.clone.run("snakemake", "--configfile", "every_arm.yaml", "--", "results/dashboard.html")
-    folder = run.clone.folder / "results" / "pages"
-    found = sorted(path for path in folder.rglob("*.html") if path.name != "index.html")
-    attempts = len(list((run.clone.folder / "results").glob("episodes/**/trajectory.jsonl"))) + len(
-        list((run.clone.folder / "results").glob("rollouts/**/trajectory.jsonl"))
-    )
-    dashboard = (run.clone.folder / "results" / "dashboard.html").read_text() if made.returncode == 0 else ""
-    links = set(re.findall(r'href="(pages/[^"]+)"', dashboard))
-    broken = [link for link in links if not (run.clone.folder / "results" / link).is_file()]
-    evidence.item("a page per attempt", made.returncode == 0 and len(found) == attempts, f"{len(found)} pages, {attempts} attempts")
-    evidence.item("linked from the dashboard", len(links) > attempts / 2 and not broken, f"{len(links)} links, {len(broken)} broken")
+    made = few(run, "dashboard.html")
+    results = run.clone.folder / "results_few"
+    found = sorted(path for path in (results / "pages").rglob("*.html") if path.name != "index.html")
+    evidence.item("a page per attempt", made and len(found) == FEW_ATTEMPTS, f"{len(found)} pages, {FEW_ATTEMPTS} attempts")
+    links = set(re.findall(r'href="(pages/[^"]+)"', (results / "dashboard.html").read_text())) if made else set()
+    broken = [link for link in links if not (results / link).is_file()]
+    evidence.item("linked from the dashboard", len(links) == FEW_ATTEMPTS + 1 and not broken, f"{len(links)} links, {len(broken)} broken")
     scripts = [path for path in found if "<script" in path.read_text()]
     size = sum(path.stat().st_size for path in found) / max(1, len(found)) / 1000
     evidence.item(
@@ -288,9 +311,9 @@ print(json.dumps(counts))
 
 def exports(evidence: Evidence, run: Run) -> None:
     """ATIF against its schema; Inspect's own reader, in an environment that is thrown away, shows the same turns, calls and exit codes."""
-    made = run.clone.run("snakemake", "--configfile", "every_arm.yaml", "--", "results/exports")
-    folder = run.clone.folder / "results" / "exports"
-    documents = sorted((folder / "atif").rglob("*.json")) if made.returncode == 0 else []
+    made = few(run, "exports")
+    folder = run.clone.folder / "results_few" / "exports"
+    documents = sorted((folder / "atif").rglob("*.json")) if made else []
     schema = SHARED / "schemas" / "atif_v1.8.schema.json"
     if schema.is_file():
         validator = jsonschema.Draft202012Validator(json.loads(schema.read_text()))
@@ -301,10 +324,7 @@ def exports(evidence: Evidence, run: Run) -> None:
     else:
         evidence.item("ATIF 1.8 validates", False, f"there is no schema at {schema}")
     ours = {}
-    for path in [
-        *(run.clone.folder / "results").glob("episodes/**/trajectory.jsonl"),
-        *(run.clone.folder / "results").glob("rollouts/**/trajectory.jsonl"),
-    ]:
+    for path in few_trajectories(run):
         events = read_trajectory(path)
         turns = [event for event in events if getattr(event, "role", "") == "assistant"]
         codes = [event.exit_code for event in events if isinstance(event, CommandEvent) and event.route.value == "executed"]

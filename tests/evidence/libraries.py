@@ -152,8 +152,8 @@ def study(evidence: Evidence, clone: Clone) -> None:
         f"{sum(check['holds'] for found in checks.values() for check in found)} of {sum(map(len, checks.values()))} checks hold",
     )
     marked = {
-        name: {row["library"] for row in table(clone, name) if row.get("contaminated") == "true"}
-        for name in ("libraries", "library_distances", "supply")
+        name: {row.get("library") or row["series"] for row in table(clone, name) if row["contaminated"] == "true"}
+        for name in ("libraries", "library_distances", "supply", "failure_mix")
     }
     evidence.item(
         "libraries fitted to held-out failures are marked in every table, and no other",
@@ -218,7 +218,7 @@ def quotas(evidence: Evidence, clone: Clone) -> None:
             start += line.written
             if len(vectors) > 1:
                 nearest = max(nearest, float(np.triu(vectors @ vectors.T, 1).max()))
-        evidence.item(f"quota of {planned}: no two rubrics of a bin are within 0.82", nearest < 0.82, f"largest cosine {nearest:.3f}")
+        evidence.item(f"quota of {planned}: no two rubrics of a bin are within 0.82", nearest < 0.82, f"largest cosine {nearest:.4f}")
     evidence.item(
         "a larger quota gives a larger library",
         all(a <= b for a, b in pairwise(sizes.values())),

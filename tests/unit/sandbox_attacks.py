@@ -1,7 +1,7 @@
 """Attacks on a sandbox from inside. As a program it tries them all and prints which of them the sandbox held against.
 
-python sandbox_attacks.py KIND FOLDER: FOLDER is an empty folder of the user that runs it. Prints one JSON object, attack -> what came of it;
-an empty text means that the sandbox held. What each kind cannot hold is a table in docs/sandbox.md, and the tests compare the two.
+python sandbox_attacks.py KIND FOLDER: FOLDER is an empty folder of the user that runs it. Prints a JSON object with what came of each
+attack; an empty text means that the sandbox held. Needs ANTHROPIC_API_KEY in its environment, a key that opens nothing. What each kind cannot hold is a table in docs/sandbox.md, and the tests compare the two.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from rubrics_gym.harness.sandbox import CommandResult, Sandbox
 from rubrics_gym.harness.sandbox.usage import usage
@@ -26,7 +27,7 @@ from rubrics_gym.settings.study import Limits, Network, SandboxKind, SandboxPhas
 LIMITS = Limits(memory_mb=500, processes=60, file_mb=5, disk_mb=20, disk_files=2000, output_chars=2000)
 SECRET = "the-answer-is-42"
 MARK = f"{700_000 + os.getpid()}.25"  # a duration of `sleep` that nothing else has
-_KEY = "sk-ant-not-a-real-key"
+_KEY = "sk-ant-not-a-real-key"  # in ANTHROPIC_API_KEY of the process that runs this
 
 
 @dataclass
@@ -318,9 +319,8 @@ def _listening(received: list[bytes]) -> Iterator[int]:
             server.close()
 
 
-def results(kind: str, folder: Path) -> dict[str, str]:
-    """Attack -> what came of it, for one kind of sandbox, as the user that runs this."""
-    os.environ["ANTHROPIC_API_KEY"] = _KEY
+def results(kind: str, folder: Path) -> dict[str, Any]:
+    """What came of each attack on one kind of sandbox, as the user that runs this, and what a control group limited."""
     outside = folder / "outside"
     for place in ("store", "other_episode"):
         (outside / place).mkdir(parents=True)
@@ -333,7 +333,7 @@ def results(kind: str, folder: Path) -> dict[str, str]:
     settings = SandboxPhase(kind=SandboxKind(kind), packages=("pip",), network=Network.NONE)
     with _listening(received) as port, Sandbox(settings, LIMITS, folder / "work", folder / "data") as sandbox:
         target = Target(sandbox, outside, port, received)
-        return {name: run(target) for name, run in ATTACKS.items()}
+        return {"controllers": sandbox.controllers, "results": {name: run(target) for name, run in ATTACKS.items()}}
 
 
 if __name__ == "__main__":

@@ -50,6 +50,19 @@ def type_of(output: str, exit_code: int | None = 1) -> str:
         ("ModuleNotFoundError: No module named 'keras_tuner'", "missing_package"),
         ("ImportError: attempted relative import with no known parent package", "own_logic"),
         ("KeyError: 'LOCAL_RANK'", "tool_misused"),
+        ("ValueError: Some specified arguments are not used by the HfArgumentParser: ['--x']", "tool_misused"),
+        ("ValueError: Unable to find column price", "own_logic"),
+        (
+            "OSError: Can't load the model for 'outputs/best'. If you were trying to load it from 'https://huggingface.co/models', make sure",
+            "file_not_found",
+        ),
+        (
+            "OSError: Can't load tokenizer for 'bert-base-sized'. If you were trying to load it from 'https://huggingface.co/models', make sure",
+            "download_failed",
+        ),
+        ("AttributeError: 'super' object has no attribute '__sklearn_tags__'", "dependency_conflict"),
+        ("TypeError: Client.__init__() got an unexpected keyword argument 'proxies'", "dependency_conflict"),
+        ("RuntimeError: [enforce fail at inline_container.cc:603] . unexpected pos 64 vs 0", "disk_full"),
         ("wandb.errors.errors.UsageError: api_key not configured (no-tty). call wandb.login(key=[your_api_key])", "other"),
         (
             "huggingface_hub.errors.HFValidationError: Repo id must be in the form 'repo_name' or 'namespace/repo_name': '/a/b/c'.",
@@ -222,6 +235,17 @@ def test_exceptions_that_only_report_another_are_passed_over() -> None:
         "FileNotFoundError: [Errno 2] No such file or directory: 'x'"
     )
     assert type_of(traceback("KeyError: 'img'") + ignored) == "own_logic"
+
+
+def test_workers_that_write_between_each_others_lines_are_read_apart() -> None:
+    first = traceback("ModuleNotFoundError: No module named 'ogb'").splitlines()
+    second = traceback("RuntimeError: Connection closed by peer [10.0.0.1]:4321", ("/workspace/final.py", "sync()")).splitlines()
+    mixed = [f"[rank{rank}]: {line}" for lines in zip(first, second, strict=True) for rank, line in enumerate(lines)]
+    assert type_of("\n".join(mixed)) == "missing_package"
+
+
+def test_a_log_that_shows_line_ends_as_two_characters() -> None:
+    assert type_of(repr(traceback("FileNotFoundError: [Errno 2] No such file or directory: 'a.csv'"))) == "file_not_found"
 
 
 def test_notebooks_exception_groups_and_unknown_names() -> None:

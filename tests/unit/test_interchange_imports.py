@@ -390,15 +390,16 @@ def test_an_import_leaves_what_a_rollout_leaves_and_passes_over_held_out_tasks(t
         {"trajectory": [{"action": "python a.py", "observation": "x" * 60_000, "response": ""}], "info": {"submission": "mine"}},
     )
     write(tmp_path / "logs" / "held-out.traj", json.loads(mine.read_text()))
+    write(tmp_path / "logs" / "held-out_58af4168-aaaa.traj", json.loads(mine.read_text()))
     write(tmp_path / "logs" / "notes.json", {"some": "thing"})
     found = find(candidates(tmp_path / "logs"), LogFormat.AUTO, single=False)
-    rows = import_runs(found, "mine", tmp_path / "out", frozenset({"held-out"}))
-    assert [row.skipped for row in rows] == ["its task is held out", "not a run in any of the known formats", ""]
+    rows = import_runs(found, "mine", tmp_path / "out", frozenset({"held_out"}))
+    assert [row.skipped for row in rows] == ["its task is held out", "its task is held out", "not a run in any of the known formats", ""]
     (trajectory,) = attempt_files([str(tmp_path / "out")], "trajectory.jsonl")
     events = read_trajectory(trajectory)
     assert isinstance(events[0], StartEvent) and events[0].unit == "rollouts/mine/swe_agent/task-1/0"
     archive = read_archive(attempt_files([str(tmp_path / "out")], "artifacts.tar.gz")[0])
-    assert archive["submission"] == b"mine"
+    assert archive["handed_in.txt"] == b"mine"
     assert archive[".harness/outputs/001-00.txt"] == b"x" * 60_000  # the record holds head and tail
 
 

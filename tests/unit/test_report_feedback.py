@@ -6,7 +6,7 @@ import pytest
 from tests.judge_cases import rubric
 
 from rubrics_gym.failures.types import load_rules
-from rubrics_gym.judge.sampling import shadowed, weighted
+from rubrics_gym.judge.sampling import outcome_flips, shadowed, weighted
 from rubrics_gym.records.rubrics import RubricKind
 from rubrics_gym.records.shadows import ShadowRun, ShadowState
 from rubrics_gym.records.trajectory import (
@@ -21,7 +21,7 @@ from rubrics_gym.records.trajectory import (
     VerdictEvent,
 )
 from rubrics_gym.records.verdicts import Criterion, Verdict
-from rubrics_gym.report.feedback import alarm_rows, alarms, sampled_row, sampled_verdicts, shown
+from rubrics_gym.report.feedback import alarm_rows, alarms, rubric_alarm_rows, sampled_row, sampled_verdicts, shown
 from rubrics_gym.settings.study import Escalate
 
 RULES = load_rules("resources/failure_types.yaml")
@@ -80,7 +80,7 @@ def test_a_true_alarm_that_is_ignored() -> None:
 def test_a_false_alarm_after_which_the_program_is_spoilt() -> None:
     """The check before the change shows that it ran; after the change the final run crashes."""
     check = CheckEvent(step=1, index=0, reason="schedule", text="python final.py", exit_code=0, timed_out=False, duration_s=1.0)
-    assert of(verdict(1, True), command(1), check, edit(2), submit(3), final(1)) == [(True, False, True, True, False)]
+    assert of(verdict(1, True), command(1), check, edit(2), submit(3), final(1)) == [(True, False, True, False, False)]
 
 
 def test_an_edit_before_the_next_verdict_belongs_to_the_first() -> None:
@@ -97,7 +97,7 @@ def test_an_escalated_command_knows_its_truth() -> None:
     events = [START, verdict(1, False, shown=""), command(1, Route.EXECUTED, 1), verdict(2, True), command(2), submit(3), final(0)]
     sampled = sampled_verdicts(events, Escalate(clean=0.4), {CRASH.id: CRASH}, RULES)
     assert [(one.flagged, one.probability, one.ran, one.failed) for one in sampled] == [(False, 0.4, True, True), (True, 0.0, False, None)]
-    row = sampled_row("judged", "escalated", weighted(sampled), "s", True)
+    row = sampled_row("judged", "escalated", weighted(sampled), outcome_flips([]), "s", True)
     assert row["precision"] is None and "flagged verdicts were never run" in row["precision_note"] and row["npv"] == 0.0
     counts = shown(events)
     assert (counts.verdicts, counts.flagged, counts.code_commands, counts.executed, counts.feedback) == (1, 1, 2, 1, 1)
@@ -111,6 +111,17 @@ def test_alarms_become_shares_with_their_counts() -> None:
     assert rows["all", "submits as it is despite a true alarm"]["note"] == "not identified: no alarm is known to be true"
 
 
+def test_a_rubric_whose_false_alarm_spoilt_a_program_comes_first() -> None:
+    check = CheckEvent(step=1, index=0, reason="schedule", text="python final.py", exit_code=0, timed_out=False, duration_s=1.0)
+    spoilt = [START, verdict(1, True), command(1), check, edit(2), verdict(3, True), command(3), submit(4), final(1)]
+    (row,) = rubric_alarm_rows("judged", "l", alarms(spoilt, {CRASH.id: CRASH}, RULES), {CRASH.id: CRASH}, "s", True)
+    assert (row["alarms"], row["true"], row["false"], row["unknown"], row["changed"]) == (2, 1, 1, 0, 1)
+    assert row["harmed"] == 1  # the check passed before the change; after it the final run failed
+    later = [START, verdict(1, True), command(1, Route.EXECUTED, 0), edit(2), submit(4), final(1)]
+    (row,) = rubric_alarm_rows("judged", "l", alarms(later, {CRASH.id: CRASH}, RULES), {CRASH.id: CRASH}, "s", True)
+    assert (row["false"], row["harmed"], row["title"]) == (1, 1, CRASH.title)
+
+
 @pytest.mark.parametrize(
     ("state", "failed", "expected"),
     [(ShadowState.RAN, True, (True, True)), (ShadowState.UNKNOWN, None, (True, None)), (ShadowState.NOT_SAMPLED, None, (False, None))],
@@ -120,5 +131,7 @@ def test_shadow_runs_become_sampled_verdicts(state: ShadowState, failed: bool | 
                     state=state, failed=failed, unexecuted_before=0, cap_s=10)  # fmt: skip
     (one,) = shadowed([run, run.model_copy(update={"repeat": 1})], {CRASH.id: RubricKind.CRASH})
     assert (one.ran, one.failed) == expected and one.flagged is True and one.probability == 0.5
+    flips = outcome_flips([run, run.model_copy(update={"repeat": 1, "failed": not failed})])
+    assert (flips.estimate, flips.n) == ((1.0, 1) if failed is not None else (None, 0))
     (wrong,) = shadowed([run], {CRASH.id: RubricKind.WRONG_RESULT})
     assert wrong.flagged is False  # it predicts no failure

@@ -14,7 +14,8 @@ from rubrics_gym.models.prompts import load_prompt
 from rubrics_gym.models.request import Message, Request, ToolResult
 from rubrics_gym.providers.simulated.agent import Agent
 from rubrics_gym.settings.study import AgentSimulation
-from rubrics_gym.tasks.bundles import build_task, unpack_public
+from rubrics_gym.tasks.bundles import build_task
+from rubrics_gym.tasks.unpacking import unpack_public
 
 ROOT = Path(__file__).resolve().parents[2]
 PROMPT = load_prompt(str(ROOT / "resources/prompts/agent.yaml"))

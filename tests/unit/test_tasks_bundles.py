@@ -10,9 +10,10 @@ import pytest
 
 from rubrics_gym.records.archives import UnsafeArchive, read_archive, write_archive
 from rubrics_gym.records.tasks import TaskKind
-from rubrics_gym.tasks.bundles import build_task, make_task, unpack_public
+from rubrics_gym.tasks.bundles import build_task, make_task
 from rubrics_gym.tasks.catalog import load_benchmark, load_spec
 from rubrics_gym.tasks.metrics import METRICS, metric
+from rubrics_gym.tasks.unpacking import unpack_public
 
 ENTRIES = load_benchmark("packaged").entries
 PREDICTIONS = [entry.id for entry in ENTRIES if entry.kind is TaskKind.PREDICTION]
@@ -42,10 +43,13 @@ def test_a_bundle_with_a_file_that_the_task_does_not_name_is_refused(tmp_path):
     build_task("packaged", "penguins-body-mass", tmp_path / "public.tar.gz", tmp_path / "private.tar.gz")
     members = read_archive(tmp_path / "public.tar.gz")
     write_archive(tmp_path / "more.tar.gz", {**members, "data/answers.csv": b"id\n"})
-    with pytest.raises(UnsafeArchive, match="expected"):
+    with pytest.raises(UnsafeArchive, match=r"differ in 1, such as 'data/answers\.csv'"):
         unpack_public(tmp_path / "more.tar.gz", tmp_path / "work")
     with pytest.raises(UnsafeArchive, match="not a public bundle"):
         unpack_public(tmp_path / "private.tar.gz", tmp_path / "work")
+    write_archive(tmp_path / "other.tar.gz", {"task.json": b"{}"})
+    with pytest.raises(UnsafeArchive, match="is no task"):
+        unpack_public(tmp_path / "other.tar.gz", tmp_path / "work")
 
 
 @pytest.mark.parametrize("task", PREDICTIONS)

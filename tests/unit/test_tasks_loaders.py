@@ -97,6 +97,28 @@ def test_a_table_that_was_changed_is_refused(tmp_path: Path) -> None:
     assert loader_of("dabench")(changed, benchmark.entries[0])
 
 
+def test_a_question_without_a_label_is_a_problem_of_the_source(tmp_path: Path) -> None:
+    top = "examples/DA-Agent/data"
+    question = {"id": 0, "question": "q", "constraints": "", "format": "@a[b]", "file_name": "test_ave.csv"}
+    benchmark, source = source_of(
+        tmp_path, "dabench", {f"{top}/da-dev-questions.jsonl": json.dumps(question), f"{top}/da-dev-labels.jsonl": ""}
+    )
+    with pytest.raises(SourceProblem, match=r"dabench 0: da-dev-labels\.jsonl has no line"):
+        loader_of("dabench")(source, benchmark.entry("0"))
+
+
+def test_a_question_about_another_table_is_refused(tmp_path: Path) -> None:
+    top = "examples/DA-Agent/data"
+    question = {"id": 0, "question": "q", "constraints": "", "format": "@a[b]", "file_name": "../../../../etc/passwd"}
+    lines = {
+        f"{top}/da-dev-questions.jsonl": json.dumps(question),
+        f"{top}/da-dev-labels.jsonl": '{"id": 0, "common_answers": [["a", "1"]]}',
+    }
+    benchmark, source = source_of(tmp_path, "dabench", lines)
+    with pytest.raises(SourceProblem, match=r"the question is about '\.\./\.\./"):
+        loader_of("dabench")(source, benchmark.entry("0"))
+
+
 # ---------------------------------------------------------------- DA-Code
 
 
@@ -368,6 +390,26 @@ def test_an_openml_task_on_another_data_set_is_refused() -> None:
         openml.load(source, ANNEAL.model_copy(update={"title": "kr-vs-kp"}))
     with pytest.raises(SourceProblem, match=r"datasets/1/description\.xml' is missing"):
         openml.load(source, ANNEAL.model_copy(update={"id": "1"}))
+
+
+@needs_corpus
+@pytest.mark.parametrize(
+    ("path", "old", "new", "says"),
+    [
+        ("tasks/1882/task.xml", "<oml:target_feature>class<", "<oml:target_feature>klass<", "contradict each other"),
+        ("tasks/1882/datasplits.arff", "TEST,", "TRAIN,", "is no split of 898 rows"),
+        ("tasks/1882/datasplits.arff", "TRAIN,16,0,0", "TRAIN,9999,0,0", "is no split of 898 rows"),
+        ("datasets/2/features.xml", "<oml:index>0<", "<oml:index>zero<", "contradict each other"),
+        ("datasets/2/dataset.arff", "@data", "@dat", "is not valid ARFF"),
+    ],
+)
+def test_openml_objects_that_contradict_each_other_are_refused(tmp_path: Path, path: str, old: str, new: str, says: str) -> None:
+    _, source = corpus_of("openml")
+    files = {name: source.read(name) for name in [*source.below("tasks/1882/"), *source.below("datasets/2/")]}
+    assert old.encode() in files[path]
+    _, changed = source_of(tmp_path, "openml", files | {path: files[path].replace(old.encode(), new.encode())})
+    with pytest.raises(SourceProblem, match=says):
+        openml.load(changed, ANNEAL)
 
 
 def test_a_document_with_entities_is_refused(tmp_path: Path) -> None:

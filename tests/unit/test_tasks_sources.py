@@ -6,13 +6,15 @@ import hashlib
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from rubrics_gym.records.tasks import TaskKind
 from rubrics_gym.tasks import sources
-from rubrics_gym.tasks.catalog import Benchmark, Entry, Source, benchmark_names, load_benchmark
+from rubrics_gym.tasks.catalog import Benchmark, CatalogError, Entry, Source, benchmark_names, load_benchmark
 from rubrics_gym.tasks.fetching import clone, fetch
 from rubrics_gym.tasks.sources import (
     SourceFiles,
@@ -247,6 +249,73 @@ def test_another_commit_than_the_pinned_one_is_refused(repository: tuple[str, st
 def test_a_source_that_no_program_can_bring_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(SourceProblem, match=r"rebench cannot be fetched\. By hand: The commit is not pinned"):
         fetch(load_benchmark("rebench"), tmp_path / "rebench", print)
+
+
+@pytest.mark.parametrize(("ends", "says"), [("0", ""), ("1", "mlebench prepare failed: rules were not accepted")])
+def test_named_competitions_are_prepared_by_upstreams_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: str, says: str
+) -> None:
+    """A stand-in for the program, which needs an account at Kaggle: it writes what it was asked for, or fails as the real one does."""
+    program = tmp_path / "bin" / "mlebench"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nmkdir -p "$5/$3/prepared"; echo rules were not accepted >&2; exit {ends}\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    folder = tmp_path / "mlebench"
+    folder.mkdir()
+    if says:
+        with pytest.raises(SourceProblem, match=says):
+            fetch(load_benchmark("mlebench"), folder, print, ["spaceship-titanic"])
+    else:
+        fetch(load_benchmark("mlebench"), folder, print, ["spaceship-titanic"])
+        assert [path.name for path in (folder / "data").iterdir()] == ["spaceship-titanic"]
+    with pytest.raises(CatalogError, match="no task 'titanic'"):
+        fetch(load_benchmark("mlebench"), folder, print, ["titanic"])
+
+
+def test_a_missing_program_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SourceProblem, match="`mlebench` is not on the PATH"):
+        fetch(load_benchmark("mlebench"), tmp_path, print, ["spaceship-titanic"])
+
+
+def test_openml_comes_through_the_owners_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in for openml-python with the calls that are made of it; its cache becomes the source."""
+
+    class Config:
+        root = ""
+
+        def set_root_cache_directory(self, root: str) -> None:
+            self.root = root
+
+        def get_cache_directory(self) -> str:
+            return f"{self.root}/org/openml/www"
+
+    class Download:
+        def get_dataset(self) -> Download:
+            return self
+
+        def get_data(self) -> None:
+            (Path(config.get_cache_directory()) / "datasets").mkdir(parents=True, exist_ok=True)
+
+    asked = []
+
+    def get_task(task: int, download_splits: bool) -> Download:
+        asked.append(task)
+        return Download()
+
+    config = Config()
+    monkeypatch.setitem(sys.modules, "openml", SimpleNamespace(config=config, tasks=SimpleNamespace(get_task=get_task)))
+    fetch(load_benchmark("openml"), tmp_path / "openml", print, ["3", "31"])
+    assert asked == [3, 31] and (tmp_path / "openml" / "datasets").is_dir()
+    assert [path.name for path in tmp_path.iterdir()] == ["openml"]
+
+
+def test_without_the_client_of_openml_it_says_what_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openml", None)
+    with pytest.raises(SourceProblem, match="pip install openml"):
+        fetch(load_benchmark("openml"), tmp_path / "openml", print)
+    assert list(tmp_path.iterdir()) == []
 
 
 # ---------------------------------------------------------------- the tables

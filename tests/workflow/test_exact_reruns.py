@@ -310,6 +310,7 @@ def test_a_comment_or_docstring_in_any_module_plans_nothing(finished: Workflow, 
     [
         ("grading/dacode/tables.py", set()),  # a grading job reaches no grader but its own
         ("grading/packaged.py", {"grade_rollout", "grade_episode", "attribute_causes"} | MIX | READ | TRUTH | MINED | PAGES),
+        ("tasks/loaders/dabench.py", set()),  # of a benchmark that this study does not use
         ("libraries/merging.py", MERGED),
         ("libraries/vectors.py", MERGED | JUDGED),
         ("libraries/exposure.py", AUDIT | TABLES),

@@ -72,6 +72,13 @@ def test_only_the_truth_table_reads_plans() -> None:
     assert readers == {"build_truth_table"}
 
 
+def test_rules_that_give_types_read_the_table_of_interfaces_too() -> None:
+    """`load_rules` reads both files: a rule that names one only would not notice a change of the other."""
+    readers = {name: part(block, "input") for name, block in blocks().items() if "failure_types.yaml" in part(block, "input")}
+    assert "detect_failures" in readers
+    assert all("api_changes.tsv" in text for text in readers.values()), readers
+
+
 def test_scripts_read_no_configuration_but_their_settings() -> None:
     for script in (TOP / "scripts").glob("*.py"):
         text = script.read_text()

@@ -54,6 +54,8 @@ def _missing_name(unnamed: re.Match[str], exception: Raised, modules: Modules, i
         code = exception.frames[-1].code if exception.frames else ""
         match = re.match(r"from ([\w.]+) import", code)
         module = match[1] if match else ""
+    if unnamed["circular"] and is_installed(where):
+        return "dependency_conflict"  # a package that trips over itself: parts of it do not fit
     own_file = where.endswith(".py") and not is_installed(where)
     if unnamed["circular"] or not module or own_file or modules.is_own(module.split(".")[0], exception.frames):
         return "own_logic"
@@ -67,6 +69,8 @@ def attribute_type(exception: Raised, modules: Modules, interfaces: Interfaces) 
         module, name = of_module["module"], of_module["name"]
         if name.startswith("__"):
             return "other"  # not even the module's own metadata: a broken or shadowed installation
+        if of_module["circular"] and exception.frames and is_installed(exception.frames[-1].path):
+            return "dependency_conflict"
         if of_module["circular"] or modules.is_own(module.split(".")[0], exception.frames):
             return "own_logic"
         return _unknown_of_library(interfaces.name(module, name), module, exception, interfaces)
@@ -88,14 +92,14 @@ def _unknown_of_library(known: bool, module: str, exception: Raised, interfaces:
 
 
 def keyword_type(exception: Raised, interfaces: Interfaces) -> str | None:
-    """The type of an unknown keyword argument; None when the exception is about something else."""
+    """The type of a keyword argument that other releases take; None when none does, or the exception is about something else."""
     keyword = UNKNOWN_KEYWORD.search(exception.message)
     if not keyword:
         return None
     function, name = keyword["function"], keyword["name"]
     code = "\n".join(frame.code for frame in exception.frames)
     if not interfaces.parameter(function, name, code):
-        return "own_logic"
+        return None
     package = interfaces.package_of_parameter(function, name)
     if package and exception.frames and caller(exception.frames, package) is not None:
         return "dependency_conflict"

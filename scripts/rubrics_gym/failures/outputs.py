@@ -44,13 +44,31 @@ def clean(output: str) -> str:
         text = ANSI.sub("", text)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if "(most recent call last):\\n" in text:  # a log that shows line ends as two characters
+        text = text.replace("\\n", "\n")
     if "\n\n\n" in text:
         text = BLANK_LINES.sub("\n\n", text)
     if len(text) > LINE_CHARS:
         text = _short_lines(text)
     if any(sign in text for sign in PREFIX_SIGNS):
-        text = WORKER_PREFIX.sub("", text)
+        text = _by_worker(text)
     return text
+
+
+def _by_worker(text: str) -> str:
+    """The lines of each worker together and without their prefix, where the worker's first line stands: workers write in between each other."""
+    blocks: dict[str, list[str]] = {}
+    kept: list[list[str]] = []
+    for line in text.split("\n"):
+        match = WORKER_PREFIX.match(line)
+        if match is None:
+            kept.append([line])
+            continue
+        if match[0] not in blocks:
+            blocks[match[0]] = []
+            kept.append(blocks[match[0]])
+        blocks[match[0]].append(line[match.end() :])
+    return "\n".join(line for block in kept for line in block)
 
 
 def excerpt(output: str) -> str:

@@ -20,7 +20,7 @@ from rubrics_gym.records.tasks import Task
 from rubrics_gym.records.trajectory import EndEvent, FileEvent
 from rubrics_gym.settings.places import wheel_folder
 from rubrics_gym.settings.study import SandboxPhase
-from rubrics_gym.tasks.bundles import unpack_public
+from rubrics_gym.tasks.unpacking import unpack_public
 
 SNAPSHOTS = "snapshots.tar.gz"
 PLAN = "plan.jsonl"  # what a simulated agent planted; empty for a live one

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
+import logging
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from rubrics_gym.harness.artifacts import HARNESS_FOLDER, unpack_work
 from rubrics_gym.harness.execution import FINAL_COMMAND
 from rubrics_gym.harness.sandbox import DiskReserve, Sandbox, SandboxDied
 from rubrics_gym.records.archives import write_archive
-from rubrics_gym.records.files import write_text
+from rubrics_gym.records.files import read_json, write_text
 from rubrics_gym.records.trajectory import FinalEvent
 from rubrics_gym.settings.study import FinalStart, Limits, SandboxPhase
+from rubrics_gym.store.attempts import Attempt as StoredAttempt
+from rubrics_gym.store.attempts import AttemptStore
+from rubrics_gym.store.serving import make_another, obtain
 
+FINAL = "final.json"  # where an attempt keeps the event of its run
 _EXIT_MARK = "[exit] "
+_log = logging.getLogger(__name__)
 
 
 def run_final(
@@ -72,6 +79,18 @@ def _exit_line(event: FinalEvent) -> str:
         return "[lost] the sandbox ended before the run\n"  # so that nothing the program printed can stand for the exit line
     record = {"exit_code": event.exit_code, "timed_out": event.timed_out, "out_of_memory": event.out_of_memory, "cap_s": event.cap_s}
     return _EXIT_MARK + json.dumps(record, sort_keys=True) + "\n"
+
+
+def obtain_final(store: AttemptStore, unit: str, key: str, code: str, make: Callable[[StoredAttempt], None]) -> tuple[StoredAttempt, bool]:
+    """The final run of a unit, from the store or made now, and whether it was made now. A run that was lost is made once more, never twice.
+
+    `make` leaves the run's event as FINAL in the folder of the attempt. Both attempts stay in the store.
+    """
+    attempt, made = obtain(store, unit, key, code, make)
+    if is_lost(FinalEvent.model_validate(read_json(attempt.folder / FINAL))) and attempt.number == 1:
+        _log.warning("%s: the final run was lost: asking once more", unit)
+        return make_another(store, unit, key, code, make), True
+    return attempt, made
 
 
 def is_lost(event: FinalEvent) -> bool:

@@ -99,6 +99,7 @@ def world_event(step: int, work: WorkFolder, data: Path, settings: SandboxPhase,
         limits={
             "command_s": limits.command_s,
             "final_s": limits.final_s,
+            "cpus": limits.cpus,
             "memory_mb": limits.memory_mb,
             "processes": limits.processes,
             "gpus": 0,

@@ -23,7 +23,12 @@ def atif(attempt: Exported) -> dict[str, Any]:
     """
     start, end = attempt.start, attempt.end
     steps = [_step(number, turn, start.model) for number, turn in enumerate(attempt.turns, 1)]
-    agent = {"name": "rubrics-gym", "version": start.protocol, "model_name": start.model or None, "tool_definitions": [_BASH]}
+    agent: dict[str, Any] = {
+        "name": "rubrics-gym",
+        "version": start.protocol,
+        "model_name": start.model or None,
+        "tool_definitions": [_BASH],
+    }
     agent["extra"] = {"arm": start.arm, "seed": start.seed, "code": start.code}
     return {
         "schema_version": "ATIF-v1.8",

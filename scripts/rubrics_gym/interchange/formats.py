@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -134,5 +135,8 @@ def read_runs(path: Path, name: LogFormat) -> list[ForeignRun]:
     """Every run of one file. UnreadableLog when the file is not what its format says."""
     try:
         return FORMATS[name].read(path)
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
-        raise UnreadableLog(f"{path}: does not have the shape of {FORMATS[name].title} ({type(error).__name__}: {error}).") from error
+    except UnreadableLog:
+        raise
+    except (LookupError, TypeError, AttributeError, ValueError, RecursionError, zipfile.BadZipFile, OSError) as error:
+        what = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        raise UnreadableLog(f"{path}: does not have the shape of {FORMATS[name].title} ({what}).") from error

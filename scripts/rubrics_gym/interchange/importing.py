@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
 
 from rubrics_gym.harness.output import Collector, Output
 from rubrics_gym.harness.recorder import Recorder
 from rubrics_gym.harness.router import classify
 from rubrics_gym.interchange.formats import Found, read_runs
-from rubrics_gym.interchange.logs import Call, ForeignRun, Turn
+from rubrics_gym.interchange.logs import Call, ForeignRun, Result, Turn, UnreadableLog
 from rubrics_gym.records.archives import write_archive
 from rubrics_gym.records.base import Record
 from rubrics_gym.records.files import write_json
@@ -31,7 +31,7 @@ from rubrics_gym.records.trajectory import (
     ToolCallRecord,
 )
 
-SUBMISSION = "submission"  # what was handed in, as a file of the artifacts
+SUBMISSION = "handed_in.txt"  # what was handed in, as a file of the artifacts
 _OUTPUT_BYTES = 24_000  # of head and tail in the record; what is longer is whole in the artifacts
 _SHOWN_CHARS = 24_000  # of a message
 
@@ -65,10 +65,11 @@ class Converted(NamedTuple):
     files: dict[str, str]
 
 
-def import_runs(found: Sequence[Found], collection: str, folder: Path, held_out: frozenset[str]) -> list[ImportRow]:
+def import_runs(found: Sequence[Found], collection: str, folder: Path, held_out: frozenset[str], single: bool = False) -> list[ImportRow]:
     """Import every file that is a run below `folder`: BENCHMARK/TASK/ATTEMPT with trajectory, artifacts and grade. Returns the table.
 
-    A run whose task bears the name of a held-out task is passed over: held-out tasks are never mined.
+    A run whose task bears the name of a held-out task is passed over: held-out tasks are never mined. So is a file that cannot be read,
+    unless it is the `single` one that the import names: then UnreadableLog is raised.
     """
     rows: list[ImportRow] = []
     taken: Counter[tuple[str, str]] = Counter()
@@ -76,10 +77,17 @@ def import_runs(found: Sequence[Found], collection: str, folder: Path, held_out:
         if one.format is None:
             rows.append(ImportRow(source=str(one.path), skipped=one.skipped))
             continue
-        for run in read_runs(one.path, one.format):
+        try:
+            runs = read_runs(one.path, one.format)
+        except UnreadableLog as error:
+            if single:
+                raise
+            rows.append(ImportRow(source=str(one.path), format=one.format.value, skipped=str(error)))
+            continue
+        for run in runs:
             benchmark, task = slug(run.benchmark or one.format.value).replace("-", "_"), slug(run.task)
-            if task in held_out or not run.turns:
-                why = "its task is held out" if task in held_out else "the log holds no message"
+            if _is_held_out(task, held_out) or not run.turns:
+                why = "its task is held out" if run.turns else "the log holds no message"
                 rows.append(ImportRow(source=str(one.path), format=one.format.value, benchmark=benchmark, task=task, skipped=why))
                 continue
             attempt = taken[benchmark, task]
@@ -92,6 +100,12 @@ def import_runs(found: Sequence[Found], collection: str, folder: Path, held_out:
     return rows
 
 
+def _is_held_out(task: str, held_out: frozenset[str]) -> bool:
+    """Whether a task bears a held-out task's name, also with something behind it: run folders are called `COMPETITION_some-id`."""
+    names = (slug(name) for name in held_out)
+    return any(task == name or task.startswith(f"{name}-") for name in names)
+
+
 def slug(name: str) -> str:
     """A name of small letters, digits and hyphens, as task names are; a long one keeps its end apart by a hash."""
     kept = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "unnamed"
@@ -100,6 +114,7 @@ def slug(name: str) -> str:
 
 def convert(run: ForeignRun, system: str, unit: str, benchmark: str, task: str) -> Converted:
     """The events of a run in the order of its messages: each message, then its commands, then the files that are known after each."""
+    run = _without_surrogates(run)
     events: list[Event] = [
         StartEvent(
             at=run.at,
@@ -146,6 +161,19 @@ def convert(run: ForeignRun, system: str, unit: str, benchmark: str, task: str) 
         )
     )
     return Converted(events, outputs, files)
+
+
+def _without_surrogates(value: Any) -> Any:
+    """The same with every text one that UTF-8 can hold: JSON can escape half of a pair, and no file can be written with that."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, Mapping):
+        return {_without_surrogates(key): _without_surrogates(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_without_surrogates(one) for one in value)
+    if isinstance(value, ForeignRun | Turn | Call | Result):
+        return type(value)(**{name: _without_surrogates(one) for name, one in vars(value).items() if not name.startswith("__")})
+    return value
 
 
 def _message(turn: Turn, step: int) -> MessageEvent:
@@ -241,8 +269,10 @@ def _write(folder: Path, converted: Converted, grade: Grade, submission: str | N
 
 
 def _members(converted: Converted, submission: str | None) -> Iterator[tuple[str, bytes]]:
+    folders = {str(folder) for path in converted.files for folder in PurePosixPath(path).parents}
     for path, text in converted.files.items():
-        yield path, text.encode("utf-8", "replace")
+        if path not in folders:  # a log may call the same name a file and a folder
+            yield path, text.encode("utf-8", "replace")
     for name, content in converted.outputs.items():
         yield f".harness/outputs/{name}", content
     if submission is not None and SUBMISSION not in converted.files:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import struct
 import zipfile
@@ -11,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rubrics_gym.interchange.logs import Call, ForeignRun, Result, Turn, UnreadableLog, read_document, seconds, text_of
+from rubrics_gym.interchange.logs import Call, ForeignRun, Result, Turn, UnreadableLog, parsed, read_document, seconds, text_of
 from rubrics_gym.interchange.tools import tool_call
 from rubrics_gym.records.trajectory import CommandKind
 
@@ -52,9 +51,9 @@ def _from_zip(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         head = next((name for name in ("header.json", "_journal/start.json") if name in names), None)
         if head is None:
             raise UnreadableLog(f"{path}: a ZIP without header.json and _journal/start.json is no Inspect log.")
-        header = json.loads(_member(path, archive, head))
+        header = parsed(_member(path, archive, head))
         members = sorted(name for name in names if re.fullmatch(r"samples/[^/]+\.json", name))
-        samples = [json.loads(_member(path, archive, name)) for name in members]
+        samples = [parsed(_member(path, archive, name)) for name in members]
     return header, sorted(samples, key=lambda sample: (str(sample.get("id")), sample.get("epoch", 1)))
 
 

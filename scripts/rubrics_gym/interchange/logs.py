@@ -1,16 +1,18 @@
 """The form that every foreign log is read into, before it becomes a trajectory of ours.
 
 What a log does not say stays None: an exit code that was not recorded is unknown, never zero, and an output that was not recorded is
-not an empty one.
+not an empty one. Types are checked here, at the border: what is not of its type makes the log unreadable.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from pydantic import FiniteFloat
+from pydantic.dataclasses import dataclass
 
 from rubrics_gym.records.trajectory import CommandKind
 
@@ -33,7 +35,7 @@ class Call:
     exit_code: int | None = None
     timed_out: bool = False
     out_of_memory: bool = False
-    duration_s: float | None = None
+    duration_s: FiniteFloat | None = None
     executed: bool = True  # False: refused before it ran; then `output` is what the agent was shown
     note: str = ""
     files: Mapping[str, str] | None = None  # path -> whole text that a file certainly has after the call
@@ -47,7 +49,7 @@ class Turn:
     text: str
     calls: tuple[Call, ...] = ()
     usage: Mapping[str, int] | None = None
-    cost_usd: float | None = None
+    cost_usd: FiniteFloat | None = None
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class Result:
     """What a grader said, where the log holds it."""
 
     metric: str
-    score: float | None
+    score: FiniteFloat | None
     ended_wrong: bool | None
     reason: str = ""
 
@@ -74,8 +76,8 @@ class ForeignRun:
     end: str = "not recorded"  # why it ended, in the log's own words
     submission: str | None = None
     result: Result | None = None
-    wall_s: float | None = None
-    cost_usd: float | None = None
+    wall_s: FiniteFloat | None = None
+    cost_usd: FiniteFloat | None = None
 
 
 def read_document(path: Path) -> Any:
@@ -86,9 +88,14 @@ def read_document(path: Path) -> Any:
             f"{path}: this is a Git LFS pointer, not the file itself. Run `git lfs pull` where it came from, and copy the real file."
         )
     try:
-        return json.loads(text)
+        return parsed(text)
     except ValueError as error:
         raise UnreadableLog(f"{path}: not valid JSON ({error}). The log was cut or is of another format.") from None
+
+
+def parsed(text: str | bytes) -> Any:
+    """A JSON value; NaN and infinities, which JSON does not have and logs do, become their names. ValueError for what is not JSON."""
+    return json.loads(text, parse_constant=str)
 
 
 def text_of(content: Any) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rubrics_gym.interchange.logs import Call, ForeignRun, Result, Turn, UnreadableLog, read_document, text_of
+from rubrics_gym.interchange.logs import Call, ForeignRun, Result, Turn, UnreadableLog, parsed, read_document, text_of
 from rubrics_gym.interchange.tools import python_call, relative, shell_call, tool_call
 from rubrics_gym.records.trajectory import CommandKind
 
@@ -44,7 +43,7 @@ def first_line(path: Path) -> Any:
     with open(path, encoding="utf-8", errors="replace") as lines:
         first = next((line for line in lines if line.strip()), "")
     try:
-        return json.loads(first)
+        return parsed(first)
     except ValueError:
         return None
 
@@ -56,7 +55,7 @@ def _lines(path: Path) -> list[Any]:
             if not line.strip():
                 continue
             try:
-                documents.append(json.loads(line))
+                documents.append(parsed(line))
             except ValueError as error:
                 if line.endswith("\n"):
                     raise UnreadableLog(f"{path}, line {number}: not valid JSON ({error}).") from None

@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from rubrics_gym.harness.router import kind_of
-from rubrics_gym.interchange.logs import Call
+from rubrics_gym.interchange.logs import Call, parsed
 from rubrics_gym.records.trajectory import CommandKind
 
 _SHELLS = frozenset(
@@ -114,7 +114,8 @@ def written_result(text: str) -> tuple[str, int | None]:
 
 def relative(path: str) -> str:
     """A path as it is recorded: without a leading slash and without `..`, so that it stays below any folder."""
-    parts = [part for part in PurePosixPath(path.replace("\\", "/")).parts if part not in ("/", "..")]
+    printable = "".join(letter if letter.isprintable() else "_" for letter in path.replace("\\", "/"))
+    parts = [part for part in PurePosixPath(printable).parts if part not in ("/", "//", "..")]
     return str(PurePosixPath(*parts)) if parts else "unnamed"
 
 
@@ -131,7 +132,7 @@ def _kind(tool: str, arguments: Mapping[str, Any]) -> CommandKind:
 def _mapping(arguments: Any) -> dict[str, Any]:
     if isinstance(arguments, str):
         try:
-            arguments = json.loads(arguments)
+            arguments = parsed(arguments)
         except ValueError:
             return {"text": arguments} if arguments.strip() else {}
     return dict(arguments) if isinstance(arguments, Mapping) else {} if arguments is None else {"value": arguments}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from rubrics_gym.judge.columns import NO_PREDICTION, predicted
-from rubrics_gym.judge.measuring import Rate, as_rate
+from rubrics_gym.judge.measuring import Rate, as_rate, share
 from rubrics_gym.records.base import Record
 from rubrics_gym.records.rubrics import RubricKind
 from rubrics_gym.records.shadows import ShadowRun, ShadowState
@@ -78,6 +78,20 @@ def shadowed(runs: Iterable[ShadowRun], kinds: Mapping[str, RubricKind]) -> list
     return found
 
 
+def outcome_flips(runs: Iterable[ShadowRun], confidence: float = 0.95) -> Rate:
+    """Of the commands that were run twice from one snapshot, those that failed once and not the other time: the noise of the truth itself,
+    which no judge can foresee."""
+    ends: dict[tuple[str, int, int], dict[int, ShadowRun]] = {}
+    for run in runs:
+        if run.failed is not None:
+            ends.setdefault((run.unit, run.step, run.index), {})[run.repeat] = run
+    twice = [pair for pair in ends.values() if {0, 1} <= pair.keys()]
+    names = {name: code for code, name in enumerate(sorted({(pair[0].benchmark, pair[0].task) for pair in twice}))}
+    clusters = np.array([names[pair[0].benchmark, pair[0].task] for pair in twice], dtype=int)
+    differ = np.array([pair[0].failed != pair[1].failed for pair in twice], dtype=bool)
+    return share(clusters, differ, np.ones(len(twice), dtype=bool), confidence, "no command was run twice")
+
+
 class Sampled(Record):
     """A judge's measures in one arm, from the commands that ran by chance."""
 
@@ -118,11 +132,7 @@ def weighted(verdicts: Iterable[SampledVerdict], confidence: float = 0.95) -> Sa
     failed = np.array([bool(row.failed) for row in said], dtype=bool)
     chance = np.array([row.probability for row in said], dtype=float)
     weights = np.where(verified, 1 / np.where(chance > 0, chance, 1), 0.0)
-    never = {
-        verdict: bool(((flagged == verdict) & (chance == 0)).any()) or not (verified & (flagged == verdict)).any()
-        for verdict in (True, False)
-    }
-    never = {verdict: silent and bool((flagged == verdict).any()) for verdict, silent in never.items()}
+    never = {verdict: _why_never(flagged == verdict, chance, verified, "flagged" if verdict else "clean") for verdict in (True, False)}
 
     def rate(name: str, hit: np.ndarray, of: np.ndarray) -> Rate:
         blocked = _blocked(name, never)
@@ -154,10 +164,16 @@ def weighted(verdicts: Iterable[SampledVerdict], confidence: float = 0.95) -> Sa
     )
 
 
-def _blocked(name: str, never: dict[bool, bool]) -> str:
+def _why_never(of: np.ndarray, chance: np.ndarray, verified: np.ndarray, name: str) -> str:
+    """Why verdicts of one class say nothing about what would have come of them; empty where they do, or where there are none."""
+    if (chance[of] == 0).any():
+        return f"{name} verdicts were never run: their chance was 0"
+    return f"none of the {of.sum()} {name} verdicts was verified" if of.any() and not verified[of].any() else ""
+
+
+def _blocked(name: str, never: Mapping[bool, str]) -> str:
     """Why a measure is not identified; empty where it is."""
-    missing = [("flagged" if verdict else "clean") for verdict in NEEDS[name] if never[verdict]]
-    return f"{' and '.join(missing)} verdicts were never run" if missing else ""
+    return "; ".join(never[verdict] for verdict in NEEDS[name] if never[verdict])
 
 
 def _not_identified(why: str, clusters: int) -> Rate:

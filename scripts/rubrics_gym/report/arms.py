@@ -9,7 +9,7 @@ import numpy as np
 from rubrics_gym.report.episodes import ENDPOINTS, Competition, Episode, matrix, one_split, outcomes
 from rubrics_gym.report.writing import Row
 from rubrics_gym.statistics.bounds import paired_differences, rate_bounds
-from rubrics_gym.statistics.intervals import intra_class_correlation, proportion, wilson
+from rubrics_gym.statistics.intervals import clopper_pearson, intra_class_correlation, proportion, wilson
 from rubrics_gym.statistics.noise import run_spread
 from rubrics_gym.statistics.ranking import selection_gain, shrink
 
@@ -93,7 +93,8 @@ def arm_rates(
     """One row per denominator, arm and endpoint. Table `arm_rates`.
 
     Denominators: all planned; competitions with a known outcome of every planned episode in every arm; and the declared ones, each a list
-    of tasks that are left out. Beside the clustered interval stands Wilson's of the effective number of observations.
+    of tasks that are left out. Beside the clustered interval stand Wilson's and Clopper and Pearson's of the effective number of observations: the last
+    is the one to read where there are no or few successes.
     """
     planned = one_split(episodes)
     unknown = {episode.competition for episode in planned if not episode.known}
@@ -113,7 +114,8 @@ def _rate_row(subset: str, arm: str, endpoint: str, episodes: list[Episode], stu
     won, known = _by_competition(episodes, endpoint)
     rate, bounds = proportion(won, known, confidence), rate_bounds(int(sum(won)), sum(known), len(episodes) - sum(known))
     icc = intra_class_correlation(won, known)
-    single = wilson(int(sum(won)), sum(known), confidence, len(known), 1.0 if icc is None else icc)
+    correlation = 1.0 if icc is None else icc
+    single, exact = (method(int(sum(won)), sum(known), confidence, len(known), correlation) for method in (wilson, clopper_pearson))
     return {
         "denominator": subset,
         "arm": arm,
@@ -126,6 +128,8 @@ def _rate_row(subset: str, arm: str, endpoint: str, episodes: list[Episode], stu
         "rate_high": rate.high,
         "wilson_low": single.low,
         "wilson_high": single.high,
+        "exact_low": exact.low,
+        "exact_high": exact.high,
         "icc": icc,
         "bound_low": bounds.low,
         "bound_high": bounds.high,

@@ -178,7 +178,8 @@ def _cell(row: Cells, column: Column, first: bool, pages: str = "") -> Cell:
     if column.unit is Unit.SHARE and column.low and raw:
         strip = float(raw), float(low or raw), float(high or raw)
     numeric = column.unit in NUMERIC
-    text = show(raw, column.unit) or ("–" if numeric else "")
+    blank = "not identified" if row.get(f"{column.name}_note", "").startswith("not identified") else "–"
+    text = show(raw, column.unit) or (blank if numeric else "")
     if raw and row.get(column.to, raw) != raw:
         text = f"{show(raw, column.unit, bare=True)} to {show(row[column.to], column.unit)}"
     link = f"{pages}/{page_path(raw)}" if pages and column.name == "unit" and raw.startswith(("rollouts/", "episodes/")) else ""

@@ -27,6 +27,7 @@ def runs_figure(rows: Sequence[Cells]) -> str:
             axes.plot([best, best], [place - 0.42, place + 0.42], color=MUTED, linewidth=0.9, linestyle=":")
         rows_axis(axes, [f"{row['arm']}  ({row['planned']} planned)" for row in rows])
         axes.set_xlim(left=-0.5)
+        axes.locator_params(axis="x", integer=True)
         axes.set_xlabel("valid in one run  ·  orange: mean of the runs  ·  dotted: best possible  ·  hollow: outcomes missing")
     return out.text
 
@@ -80,24 +81,27 @@ def pr_curve_figure(rows: Sequence[Cells]) -> str:
     return out.text
 
 
-def funnel_figure(rows: Sequence[Cells], most: int = 12) -> str:
-    """Of the commands that failed with each category, how many come to each stage, for the first judge of table `funnel`. SVG text."""
-    judge = next((row["judge"] for row in rows), None)
-    mine = [row for row in rows if row["judge"] == judge]
-    counts = {(str(row["category"]), str(row["stage"])): int(row["count"]) for row in mine}
-    every = sorted({str(row["category"]) for row in mine}, key=lambda name: (-counts[name, "failed"], name))
-    title = "Where each category is lost" + (f": {judge}, library {mine[0]['library']}" if mine else "")
-    title += f" ({len(every) - most} rarer categories not drawn)" if len(every) > most else ""
-    with figure(height=1.4 + 0.5 * min(most, len(every)), rows=mine, title=title) as (canvas, axes, out):
-        for place, name in enumerate(every[:most]):
+def funnel_figure(rows: Sequence[Cells], most: int = 16) -> str:
+    """Of the commands that failed with each category, how many come to each stage under each judge, from rows of table `funnel`. SVG text.
+
+    The `most` pairs of category and judge with the most failures are drawn; the title says how many are not.
+    """
+    judges = list(dict.fromkeys(str(row["judge"]) for row in rows))
+    counts = {(str(row["category"]), str(row["judge"]), str(row["stage"])): int(row["count"]) for row in rows}
+    pairs = {(str(row["category"]), str(row["judge"])) for row in rows}
+    every = sorted(pairs, key=lambda pair: (-counts[*pair, "failed"], pair[0], judges.index(pair[1])))
+    title = "Where each category is lost, by judge" + (f" ({len(every) - most} rarer ones not drawn)" if len(every) > most else "")
+    with figure(height=1.4 + 0.5 * min(most, len(every)), rows=rows, title=title) as (canvas, axes, out):
+        for place, pair in enumerate(every[:most]):
             for number_of_stage, stage in enumerate(STAGES):
                 at = place + (number_of_stage - 2) * 0.15
                 label = stage.replace("_", " ") if place == 0 else None
-                axes.barh([at], [counts[name, stage]], height=0.13, color=SERIES[number_of_stage], linewidth=0, label=label)
-        rows_axis(axes, every[:most])
+                axes.barh([at], [counts[*pair, stage]], height=0.13, color=SERIES[number_of_stage], linewidth=0, label=label)
+        rows_axis(axes, [f"{judge}: {category}  (n={counts[category, judge, 'failed']})" for category, judge in every[:most]])
         axes.set_xlabel("commands that failed with the category")
         axes.set_xlim(left=0)
-        if mine:
+        axes.locator_params(axis="x", integer=True)
+        if rows:
             canvas.legend(loc="outside lower left", ncols=5)
     return out.text
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rubrics_gym.report.table_spec import Column, TableSpec, Unit, estimate, evidence, hidden, rate
 
 P_VALUE = "a p value"
+CONTAMINATED = Column("contaminated", "Held-out fit", Unit.FLAG, "An arm whose library was fitted to held-out failures: no fair test.")
 
 ARMS = TableSpec(
     "arms",
@@ -34,6 +35,7 @@ ARMS = TableSpec(
             exact="a bound",
         ),
         hidden("bound_high", Unit.SHARE),
+        CONTAMINATED,
         *evidence(),
         hidden("split"),
     ),
@@ -62,6 +64,15 @@ ARM_RATES = TableSpec(
         ),
         hidden("wilson_high", Unit.SHARE),
         Column(
+            "exact_low",
+            "Clopper-Pearson",
+            Unit.SHARE,
+            "Of the effective number of observations; the one to read where there are no or few successes.",
+            to="exact_high",
+            exact="ends of an interval",
+        ),
+        hidden("exact_high", Unit.SHARE),
+        Column(
             "icc",
             "ICC",
             Unit.NUMBER,
@@ -77,6 +88,7 @@ ARM_RATES = TableSpec(
             exact="a bound",
         ),
         hidden("bound_high", Unit.SHARE),
+        CONTAMINATED,
         *evidence(),
         hidden("split"),
     ),
@@ -126,6 +138,7 @@ CONTRASTS = TableSpec(
         ),
         hidden("bound_high", Unit.POINTS),
         Column("missing", "Missing", Unit.COUNT, "Planned outcomes of either arm that are not known."),
+        CONTAMINATED,
         *evidence(),
         hidden("split"),
     ),
@@ -146,6 +159,7 @@ CONTRAST_ANALYSES = TableSpec(
         hidden("high", Unit.POINTS),
         Column("p", "p", Unit.P, exact=P_VALUE),
         Column("says", "Says"),
+        CONTAMINATED,
         *evidence(),
         hidden("split"),
     ),
@@ -176,6 +190,7 @@ RANKING = TableSpec(
             "Expected lead of the best of as many equal arms.",
             exact="an expectation under no effect",
         ),
+        CONTAMINATED,
         *evidence(),
     ),
 )
@@ -193,6 +208,7 @@ LADDER = TableSpec(
         Column("k", "k", Unit.COUNT, "Rubrics per verdict; 0: the task criterion alone."),
         *estimate("validity", "Validity"),
         *rate("step", "Step, pp", "Difference to the row before, paired by competition.", Unit.POINTS),
+        CONTAMINATED,
         *evidence(),
     ),
     "Only where a row changes one thing does its step say what that thing does.",

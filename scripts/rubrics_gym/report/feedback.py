@@ -59,8 +59,8 @@ class Alarm:
     """One verdict that the agent was shown, and what followed.
 
     `failed` is what the judged command would have done: known where it ran, or where the same program ran later before any change; None
-    elsewhere. `edited`: a code file changed before the next verdict. `passed`: how the next real run ended (None: there was none, or it was
-    stopped at its cap). `submitted`: the submission was taken with the program as it was judged.
+    elsewhere. `edited`: a code file changed before the next verdict. `passed`: how the next real run ended, after the change where there was
+    one (None: there was no run, or it was stopped at its cap). `submitted`: the submission was taken with the program as it was judged.
     """
 
     benchmark: str
@@ -71,6 +71,7 @@ class Alarm:
     edited: bool
     passed: bool | None
     submitted: bool
+    rubrics: frozenset[str] = frozenset()  # ids of those that were violated
 
 
 def shown(events: Sequence[Event]) -> Shown:
@@ -114,8 +115,9 @@ def alarms(events: Sequence[Event], rubrics: Mapping[str, Rubric], rules: Rules)
                 categories=frozenset(bin_of(rubrics[key]) for key in violated if key in rubrics),
                 failed=_truth(event, events[place + 1 : edit], rules),
                 edited=edit < until,
-                passed=_next_run(event, events[place + 1 :]),
+                passed=_next_run(event, events[edit if edit < until else place + 1 :]),
                 submitted=any(_taken(one) for one in events[place + 1 : min(edit, until)]),
+                rubrics=frozenset(violated),
             )
         )
     return found
@@ -278,10 +280,41 @@ def _answers(found: Sequence[Alarm], whole: bool, confidence: float) -> list[tup
     return [(question, share(clusters, hit, of, confidence, why_not), int((hit & of).sum())) for question, hit, of, why_not in asked]
 
 
-def sampled_row(arm: str, source: str, found: Sampled, study: str, simulated: bool) -> Row:
-    """One arm and way in which commands came to be run. Table `sampled`."""
-    rates = ("precision", "recall", "specificity", "npv", "prevalence", "recall_stratified")
-    notes = [f"{name}: {getattr(found, name).note}" for name in rates if getattr(found, name).note]
+def rubric_alarm_rows(
+    arm: str, library: str, found: Sequence[Alarm], rubrics: Mapping[str, Rubric], study: str, simulated: bool
+) -> list[Row]:
+    """One row per rubric that was violated before the agent of one arm, those that did harm first. Table `rubric_alarms`; counts only."""
+    rows = []
+    for key in sorted({key for alarm in found for key in alarm.rubrics}):
+        mine = [alarm for alarm in found if key in alarm.rubrics]
+        false = [alarm for alarm in mine if alarm.failed is False]
+        rows.append(
+            {
+                "arm": arm,
+                "library": library,
+                "rubric": key,
+                "title": rubrics[key].title if key in rubrics else "",
+                "category": bin_of(rubrics[key]) if key in rubrics else "",
+                "alarms": len(mine),
+                "changed": sum(alarm.edited for alarm in mine),
+                "true": sum(alarm.failed is True for alarm in mine),
+                "false": len(false),
+                "unknown": sum(alarm.failed is None for alarm in mine),
+                "passed_after": sum(alarm.edited and alarm.passed is True for alarm in mine),
+                "harmed": sum(alarm.edited and alarm.passed is False for alarm in false),
+                "clusters": len({(alarm.benchmark, alarm.task) for alarm in mine}),
+                "study": study,
+                "simulated": simulated,
+            }
+        )
+    return sorted(rows, key=lambda row: (-row["harmed"], -row["false"], row["rubric"]))
+
+
+def sampled_row(arm: str, source: str, found: Sampled, flips: Rate, study: str, simulated: bool) -> Row:
+    """One arm and way in which commands came to be run, with the noise of outcomes (judge.sampling.outcome_flips). Table `sampled`."""
+    rates = {name: getattr(found, name) for name in ("precision", "recall", "specificity", "npv", "prevalence", "recall_stratified")}
+    rates["outcome_flips"] = flips
+    notes = [f"{name}: {rate.note}" for name, rate in rates.items() if rate.note]
     return {
         "arm": arm,
         "library": found.library or NO_LIBRARY,
@@ -289,7 +322,7 @@ def sampled_row(arm: str, source: str, found: Sampled, study: str, simulated: bo
         "verdicts": found.verdicts,
         "verified": found.verified,
         "unknown": found.unknown,
-        **{key: value for name in rates for key, value in cells(name, getattr(found, name)).items()},
+        **{key: value for name, rate in rates.items() for key, value in cells(name, rate).items()},
         "n": found.verified,
         "clusters": found.prevalence.clusters,
         "interval_kind": found.npv.interval,

@@ -66,10 +66,12 @@ def precision_recall_figure(rows: Sequence[Cells]) -> str:
     with figure(height=1.4 + 0.42 * len(rows), rows=rows, title=title) as (canvas, axes, out):
         for place, row in enumerate(rows):
             for name, offset, color in (("precision", -0.14, SERIES[0]), ("recall", 0.14, SERIES[1])):
-                dot(axes, place + offset, row, name, f"{name}_low", f"{name}_high", 100, color, label=name if place == 0 else None)
+                dot(axes, place + offset, row, name, f"{name}_low", f"{name}_high", 100, color)
         rows_axis(axes, [f"{_judge_name(row)}  (n={row['n']})" for row in rows])
         axes.set_xlim(-2, 102)
         axes.set_xlabel("% of the flagged that failed (precision), of the failed that were flagged (recall)")
+        for name, color in (("precision", SERIES[0]), ("recall", SERIES[1])):
+            axes.plot([], [], "o", color=color, markersize=6, label=name)
         if rows:
             canvas.legend(loc="outside lower left", ncols=2)
     return out.text

@@ -42,7 +42,12 @@ def contrast_headline(question: str, row: Cells) -> Headline:
     if not row["estimate"]:
         return Headline(question, "No answer: nothing to compare.", f"{pair}; {counted}.")
     value = f"{_signed(row['estimate'])} pp valid"
-    caveat = f"This design finds differences from {float(row['detectable']):.1f} pp on (80% power)." if row["detectable"] else ""
+    caveat = ""
+    if row["detectable"]:
+        found = float(row["detectable"])
+        caveat = (
+            f"This design finds differences from {found:.1f} pp on (80% power)." if found < 100 else "This design can find no difference."
+        )
     if int(row["missing"]):
         missing = "1 outcome is" if row["missing"] == "1" else f"{row['missing']} outcomes are"
         caveat = f"{missing} missing: bounds {_signed(row['bound_low'])} to {_signed(row['bound_high'])} pp. {caveat}"

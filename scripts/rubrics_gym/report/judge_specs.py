@@ -39,7 +39,8 @@ PRECISION_RECALL = TableSpec(
         *rate("brier", "Brier", "Mean squared distance of the score from the outcome.", Unit.NUMBER),
         Column("cost_per_verdict", "Cost per verdict", Unit.MICRODOLLARS),
         Column("contaminated", "Held-out fit", Unit.FLAG, "The library was fitted to held-out failures: no fair test."),
-        *evidence(),
+        *evidence(note=False),
+        hidden("note"),
     ),
     "Truth is what execution did, not what was planned. All rows judge the same commands. n and clusters are of the commands; every rate has its own in the CSV.",
 )
@@ -248,8 +249,32 @@ ALARMS = TableSpec(
         Column("count", "Count", Unit.COUNT),
         *evidence(),
     ),
-    "A real run is an executed code command, a check, or the final run. Whether an alarm was true is known only where its command ran, or the "
+    "A real run is an executed code command, a check, or the final run; the next one is the first after the change, where there was one. Whether an alarm was true is known only where its command ran, or the "
     "program did not change before it did.",
+)
+
+RUBRIC_ALARMS = TableSpec(
+    "rubric_alarms",
+    "Rubrics and what their alarms did",
+    "Every rubric that was violated before an agent: alarms that are known to be true or false, and what came after. Those that did harm first.",
+    (
+        Column("arm", "Arm", Unit.CODE),
+        Column("library", "Library", Unit.CODE),
+        Column("rubric", "Rubric", Unit.CODE),
+        Column("title", "Title"),
+        Column("category", "Category", Unit.CODE),
+        Column("alarms", "Alarms", Unit.COUNT),
+        Column("changed", "Code changed", Unit.COUNT),
+        Column("true", "Known true", Unit.COUNT),
+        Column("false", "Known false", Unit.COUNT),
+        Column("unknown", "Unknown", Unit.COUNT),
+        Column("passed_after", "Ran after", Unit.COUNT, "The code was changed, and the next real run ended with 0."),
+        Column("harmed", "Harm", Unit.COUNT, "A false alarm, the code was changed, and the next real run failed."),
+        Column("clusters", "Competitions", Unit.COUNT),
+        hidden("study"),
+        hidden("simulated", Unit.FLAG),
+    ),
+    "Counts only: one rubric alone rarely has enough alarms for a rate.",
 )
 
 SAMPLED = TableSpec(
@@ -269,11 +294,17 @@ SAMPLED = TableSpec(
         *rate("npv", "NPV"),
         *rate("prevalence", "Failed"),
         *rate("recall_stratified", "Recall, stratified", "Begg and Greenes: shares of verdicts taken as they are."),
-        *evidence(),
+        *rate(
+            "outcome_flips",
+            "Outcomes that flip",
+            "Of commands run twice from one state, those that ended differently: noise that no judge can foresee.",
+        ),
+        *evidence(note=False),
+        hidden("note"),
     ),
 )
 
 SPECS = (
     PRECISION_RECALL, JUDGE_MEASURES, RECALL_BY_TYPE, JUDGE_CATEGORIES, JUDGE_CONFUSION, JUDGE_RUBRICS, JUDGE_PAIRS, CURVE, CALIBRATION, WRONG_RESULTS,
-    FUNNEL, FEEDBACK, ALARMS, SAMPLED,
+    FUNNEL, FEEDBACK, ALARMS, RUBRIC_ALARMS, SAMPLED,
 )  # fmt: skip

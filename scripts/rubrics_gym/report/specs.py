@@ -25,7 +25,7 @@ __all__ = [
     "MIX_DISTANCES",
     "PLANTED_MIX",
     "POOL",
-    "PUBLISHED",
+    "PUBLISHED_LIBRARIES",
     "REQUESTS",
     "SPECS",
     "SUPPLY",
@@ -391,8 +391,8 @@ EXPOSURE = TableSpec(
     "A bin that is in the library and never retrieved is lost there. n counts the held-out failures.",
 )
 
-PUBLISHED = TableSpec(
-    "published",
+PUBLISHED_LIBRARIES = TableSpec(
+    "published_libraries",
     "Published figures, recomputed",
     "What the published study prints about its libraries, beside what this project's code makes of the visible rows.",
     (

@@ -252,6 +252,7 @@ class BuildTables(Settings):
     declared_order: bool  # whether the study names the contrasts, so that their order is one of testing
     order: tuple[str, ...]  # arms in the order of the evaluation
     arms: dict[str, Arm]
+    contaminated: tuple[str, ...]  # arms whose judge holds a library that was fitted to held-out failures
     unreachable: tuple[str, ...]
     subsets: dict[str, tuple[str, ...]]
     libraries: tuple[str, ...]
@@ -270,6 +271,7 @@ class BuildTruthTable(Settings):
 
 class AccountCosts(Settings):
     study: str
+    contaminated: tuple[str, ...]  # arms whose judge holds a library that was fitted to held-out failures
     seed: int
     split: str
     simulated: bool
@@ -515,6 +517,11 @@ def library_judges(study: Study) -> dict[str, JudgeSettings]:
     return {name: judge for name, judge in judges(study).items() if judge.library is not None}
 
 
+def contaminated_arms(study: Study) -> tuple[str, ...]:
+    """The arms whose judge holds a library that was fitted to held-out failures."""
+    return tuple(name for name, judge in judges(study).items() if judge.library is not None and contaminated(study, judge.library))
+
+
 def _audit_exposure(study: Study, w: Wildcards) -> AuditExposure:
     return AuditExposure(judges=tuple(library_judges(study)), replayed=execute_arm(study) is not None)
 
@@ -564,6 +571,7 @@ def _build_tables(study: Study, w: Wildcards) -> BuildTables:
         declared_order=evaluation.contrasts is not None,
         order=evaluation.arms,
         arms={name: study.arms[name] for name in evaluation.arms},
+        contaminated=contaminated_arms(study),
         unreachable=evaluation.unreachable,
         subsets=dict(sorted(evaluation.subsets.items())),
         libraries=tuple(study.libraries),
@@ -586,6 +594,7 @@ def _account_costs(study: Study, w: Wildcards) -> AccountCosts:
             w = {"library": name}
             asked_for[name] = units_of(writers[type(recipe)], study, w)["miner"] + units_of("categorize_rubrics", study, w)["classifier"]
     return AccountCosts(
+        contaminated=contaminated_arms(study),
         study=study.name,
         simulated=is_simulated(study),
         seed=study.seed,
@@ -655,7 +664,7 @@ SLICES: dict[str, Callable[[Study, Wildcards], Settings]] = {
     "sample_library": _derive_library,
     "embed_library": _nothing,
     "export_library": _nothing,
-    "recompute_published": _nothing,
+    "recompute_libraries": _nothing,
     "run_episode": _run_episode,
     "run_final": _run_final,
     "grade_episode": _grade_episode,

@@ -83,9 +83,15 @@ def noise_shares(full: Iterable[Sequence[float]], parts: Mapping[str, Iterable[S
     note = "not identified: a part or the whole was never repeated" if left is None else "below nothing: cut to 0" if left < 0 else ""
     remainder = None if left is None or whole.variance is None else _share(max(0.0, left), whole.variance)
     shares.append(NoiseShare(rest, None if left is None else max(0.0, left), remainder, None, note))
-    shares.append(NoiseShare("full repeats", whole.variance, 1.0 if whole.variance else None, whole, "" if whole.variance else "no spread"))
+    shares.append(NoiseShare("full repeats", whole.variance, 1.0 if whole.variance else None, whole, _whole_note(whole)))
     return shares
 
 
 def _share(part: float, whole: float) -> float | None:
     return None if whole == 0 else min(1.0, part / whole)
+
+
+def _whole_note(whole: Spread) -> str:
+    if whole.variance is None:
+        return "not identified: never repeated"
+    return "" if whole.variance else "repeats are all equal"

@@ -1,14 +1,14 @@
-"""The two bundles of a task: the public one is all that an agent gets, the private one is for graders alone."""
+"""Building the two bundles of a task: the public one is all that an agent gets, the private one is for graders alone."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from rubrics_gym.records.archives import UnsafeArchive, read_member, unpack_archive, write_archive
+from rubrics_gym.records.archives import write_archive
 from rubrics_gym.records.base import canonical_json
 from rubrics_gym.records.tasks import Metric, Task
 from rubrics_gym.tasks import predictions, questions, result_files
-from rubrics_gym.tasks.built import TASK_FILE, BuiltTask, built
+from rubrics_gym.tasks.built import BuiltTask, built
 from rubrics_gym.tasks.catalog import Entry, load_benchmark, load_spec, load_tables, load_thresholds
 from rubrics_gym.tasks.loaders import loader_of
 from rubrics_gym.tasks.metrics import metric
@@ -54,26 +54,6 @@ def write_bundles(made: BuiltTask, public: str | Path, private: str | Path) -> N
     limits = load_benchmark(made.task.benchmark).bundle
     write_archive(public, made.public, limits.bytes, limits.files)
     write_archive(private, made.private, limits.bytes, limits.files)
-
-
-def unpack_public(archive: str | Path, folder: str | Path) -> Task:
-    """Unpack the data of a public bundle to `folder`/data and return the task. UnsafeArchive when the bundle is not what it should be."""
-    task = read_task(archive)
-    limits = load_benchmark(task.benchmark).bundle
-    names = unpack_archive(archive, folder, limits.bytes, limits.files)
-    expected = sorted([TASK_FILE, *task.files])
-    if names != expected:
-        raise UnsafeArchive(f"{archive}: holds {names}, expected {expected}. Build the bundle again.")
-    (Path(folder) / TASK_FILE).unlink()
-    return task
-
-
-def read_task(archive: str | Path) -> Task:
-    """The task of a public bundle, without unpacking it."""
-    content = read_member(archive, TASK_FILE)
-    if content is None:
-        raise UnsafeArchive(f"{archive}: holds no {TASK_FILE}, so it is not a public bundle")
-    return Task.model_validate_json(content)
 
 
 def _question(benchmark: str, entry: Entry, spec: QuestionSpec, tables: dict[str, TableSpec]) -> BuiltTask:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from rubrics_gym.tasks.catalog import Benchmark
+from rubrics_gym.tasks.catalog import Benchmark, Entry
 from rubrics_gym.tasks.sources import SourceProblem
 
 TIMEOUT_S = 4 * 3600
@@ -16,12 +16,23 @@ TIMEOUT_S = 4 * 3600
 CAREFUL = ("-c", "core.hooksPath=/dev/null", "-c", "core.symlinks=false", "-c", "protocol.ext.allow=never")
 
 
-def fetch(benchmark: Benchmark, folder: Path, tell: Callable[[str], None]) -> None:
-    """Bring the source of a benchmark to `folder`; nothing when it is there. It appears whole or not at all. SourceProblem says why not."""
-    source = benchmark.source
+def fetch(benchmark: Benchmark, folder: Path, tell: Callable[[str], None], tasks: Sequence[str] = ()) -> None:
+    """Bring the source of a benchmark to `folder`, unless it is there, and have the owner's client prepare the named tasks of MLE-bench.
+
+    A source appears whole or not at all. SourceProblem says why it does not.
+    """
+    chosen = [benchmark.entry(task) for task in tasks]
     if folder.exists():
         tell(f"{folder} is there; it is looked through as it is")
-        return
+    else:
+        _bring(benchmark, folder, chosen or list(benchmark.entries), tell)
+    if benchmark.source.client == "mlebench":
+        for entry in chosen:
+            _prepare_competition(folder, entry.id, tell)
+
+
+def _bring(benchmark: Benchmark, folder: Path, entries: Sequence[Entry], tell: Callable[[str], None]) -> None:
+    source = benchmark.source
     if not (source.commit or source.client == "openml"):
         raise SourceProblem(f"the source of {benchmark.name} cannot be fetched. By hand: {source.by_hand} Put it into {folder}.")
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -30,7 +41,7 @@ def fetch(benchmark: Benchmark, folder: Path, tell: Callable[[str], None]) -> No
         if source.repository:
             clone(source.repository, source.commit, place, tell)
         else:
-            _openml(benchmark, place, tell)
+            _openml(benchmark.name, entries, place, tell)
         place.replace(folder)
 
 
@@ -47,35 +58,46 @@ def clone(repository: str, commit: str, folder: Path, tell: Callable[[str], None
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    if shutil.which("git") is None:
-        raise SourceProblem("git is not installed, and the source comes with git")
+    return _run("git", *CAREFUL, "-C", str(folder), *arguments, what=f"git {arguments[0]}")
+
+
+def _prepare_competition(folder: Path, competition: str, tell: Callable[[str], None]) -> None:
+    """Upstream's own download and split, which needs an account at Kaggle that has accepted the competition's rules."""
+    tell(f"preparing {competition} with mlebench")
+    _run("mlebench", "prepare", "-c", competition, "--data-dir", "data", what="mlebench prepare", folder=folder)
+
+
+def _run(program: str, *arguments: str, what: str, folder: Path | None = None) -> str:
+    if shutil.which(program) is None:
+        raise SourceProblem(f"the program `{program}` is not on the PATH, and `{what}` is needed for this source")
     run = subprocess.run(
-        ["git", *CAREFUL, "-C", str(folder), *arguments],
+        [program, *arguments],
+        cwd=folder,
         capture_output=True,
         text=True,
         errors="replace",
         check=False,
         timeout=TIMEOUT_S,
-        stdin=subprocess.DEVNULL,  # a repository that asks for a password is an error
+        stdin=subprocess.DEVNULL,  # whatever asks for a password or for consent is an error
     )
     if run.returncode:
-        raise SourceProblem(f"git {arguments[0]} failed: {' '.join(run.stderr.split()) or f'exit code {run.returncode}'}")
+        raise SourceProblem(f"{what} failed: {' '.join(run.stderr.split())[-2000:] or f'exit code {run.returncode}'}")
     return run.stdout
 
 
-def _openml(benchmark: Benchmark, folder: Path, tell: Callable[[str], None]) -> None:
+def _openml(name: str, entries: Sequence[Entry], folder: Path, tell: Callable[[str], None]) -> None:
     """Download task objects, splits and data sets with openml-python, which is not part of the environment; keep its cache as it is."""
     try:
         import openml
     except ImportError:
         raise SourceProblem(
-            f"the source of {benchmark.name} comes through the owner's client: `pip install openml` in an environment of your own choice, run "
+            f"the source of {name} comes through the owner's client: `pip install openml` in an environment of your own choice, run "
             f"`openml.tasks.get_task(ID, download_splits=True).get_dataset()` there for the tasks of the table, and put its cache folder "
             f"(with tasks/ and datasets/ in it) where the source belongs"
         ) from None
     root = folder.parent / "client"
     openml.config.set_root_cache_directory(str(root))
-    for entry in benchmark.entries:
+    for entry in entries:
         tell(f"openml task {entry.id} ({entry.title})")
         openml.tasks.get_task(int(entry.id), download_splits=True).get_dataset().get_data()
     Path(openml.config.get_cache_directory()).replace(folder)

@@ -89,7 +89,8 @@ def _joined(submission: pd.DataFrame, shape: Shape) -> pd.DataFrame:
     stray = len(given) - (len(shape.rows) - missing)
     if missing or stray:
         raise Defect(f"{missing} ids have no prediction and {stray} ids are not asked for, in {_some(shape.ids)}")
-    return submission.iloc[places]
+    ordered: pd.DataFrame = submission.iloc[places]
+    return ordered
 
 
 def _joint_ids(sample: pd.DataFrame, answers: pd.DataFrame, shared: list[str]) -> tuple[str, ...]:

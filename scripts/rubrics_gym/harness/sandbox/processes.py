@@ -12,8 +12,19 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-_PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _SHARED_MEMORY = Path("/dev/shm")
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def dying_with(parent: int) -> None:
+    """Ask the kernel to kill this process when its parent ends; to be called in a child before it becomes another program.
+
+    What is set here outlives that change, so there is no moment at which the parent can end unseen.
+    """
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:
@@ -38,7 +49,7 @@ def is_gone(pid: int, patience_s: float) -> bool:
 
 def adopt_orphans() -> None:
     """Become the parent of every process below this one that loses its own, so that none can leave unseen (Linux, prctl(2))."""
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def own_children() -> set[int]:

@@ -6,6 +6,7 @@ What cannot be enforced is refused when the sandbox is opened, never skipped (do
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import selectors
 import shutil
@@ -25,6 +26,7 @@ from rubrics_gym.harness.sandbox.probe import check, require
 from rubrics_gym.harness.sandbox.processes import (
     adopt_orphans,
     descendants,
+    dying_with,
     end_orphans,
     is_gone,
     kill_group,
@@ -182,6 +184,7 @@ class Sandbox:
             stderr=subprocess.STDOUT,
             pass_fds=list(opened.values()) if boundary.reports else [],
             start_new_session=True,
+            preexec_fn=functools.partial(dying_with, os.getpid()),
             cwd=boundary.folder,
             env=boundary.environment,
         )

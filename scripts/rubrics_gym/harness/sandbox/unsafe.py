@@ -8,7 +8,7 @@ import sys
 from rubrics_gym.harness.sandbox.surroundings import USER_SITE, Boundary, Places, environment, limit_words, write_control
 from rubrics_gym.settings.study import Limits, SandboxPhase
 
-TOOLS = ("prlimit", "setpriv")
+TOOLS = ("prlimit",)
 
 
 def unsafe(settings: SandboxPhase, limits: Limits, places: Places) -> Boundary:
@@ -25,5 +25,6 @@ def unsafe(settings: SandboxPhase, limits: Limits, places: Places) -> Boundary:
         site="",
         pip_config=f"{places.control}/pip.conf",
     )
-    prefix = ("setpriv", "--pdeathsig", "KILL", "--", *limit_words(limits))
-    return Boundary(prefix=prefix, environment=seen, folder=str(places.work), control=str(places.control), uid=os.getuid())
+    return Boundary(
+        prefix=tuple(limit_words(limits)), environment=seen, folder=str(places.work), control=str(places.control), uid=os.getuid()
+    )

@@ -16,7 +16,7 @@ TEXT_ANSWER = "answer.json"  # where a text task wants the answer in words
 
 def load(source: SourceFiles, entry: Entry) -> BuiltTask:
     """Make one task. SourceProblem when it is not in the configuration files, or has no input files."""
-    task_line, evaluation = _lines(source, "task/all")[entry.id], _lines(source, "eval/eval_all")[entry.id]
+    task_line, evaluation = _line(source, "task/all", entry.id), _line(source, "eval/eval_all", entry.id)
     files = _files(source, f"da_code/source/{entry.id}/", "data/")
     if not files:
         raise SourceProblem(f"dacode {entry.id}: there are no files in da_code/source/{entry.id}. {entry.exclude}".strip())
@@ -38,6 +38,14 @@ def asked_files(evaluation: dict[str, Any]) -> tuple[str, ...]:
             files = [result["file"]] if isinstance(result["file"], str) else result["file"]
             names += [Path(file).name for file in files if not file.startswith("dabench/")]
     return tuple(dict.fromkeys(names))
+
+
+def _line(source: SourceFiles, name: str, task: str) -> dict[str, Any]:
+    lines = _lines(source, name)
+    if task not in lines:
+        raise SourceProblem(f"dacode {task}: configs/{name}.jsonl has no line with this id")
+    found: dict[str, Any] = lines[task]
+    return found
 
 
 @functools.lru_cache(maxsize=4)

@@ -35,6 +35,15 @@ class _Split(NamedTuple):
 
 def load(source: SourceFiles, entry: Entry) -> BuiltTask:
     """Make one task. SourceProblem when the objects do not belong together, or the data set is not the one that the task table names."""
+    try:
+        return _load(source, entry)
+    except SourceProblem:
+        raise
+    except (KeyError, IndexError, ValueError) as error:  # a number that is none, a column that is not there: nothing here has a known hash
+        raise SourceProblem(f"openml {entry.id}: its files contradict each other ({type(error).__name__}: {error})") from None
+
+
+def _load(source: SourceFiles, entry: Entry) -> BuiltTask:
     task = _xml(source, f"tasks/{entry.id}/task.xml")
     if _value(task, "task_type_id") != CLASSIFICATION:
         raise SourceProblem(f"openml {entry.id}: task type {_value(task, 'task_type_id')}, expected 1 (supervised classification)")
