@@ -45,10 +45,10 @@ def request(number: int) -> Request:
     return Request(purpose="agent", model="simulated", system="s" * 200, messages=(Message(role="user", text=f"{number} " + "m" * 500),))
 
 
-def ask(root: Path, unit: str, numbers: range) -> float:
-    """Seconds for some requests of one unit, without opening it."""
+def ask(root: Path, unit: str, numbers: range, allowance: Allowance = Allowance(0, study_requests=10**9)) -> float:
+    """Seconds for some requests of one unit of a study with a cap, without opening it."""
     with Ledger(root, unit, study="benchmark") as ledger:
-        client = LiveClient(Echo, ledger, PRICES, Allowance(0, study_requests=10**9))
+        client = LiveClient(Echo, ledger, PRICES, allowance)
         begun = time.perf_counter()
         for number in numbers:
             client.ask(request(number))
@@ -66,8 +66,8 @@ def fill(root: Path, stored: int, target: int) -> None:
     """Add responses until there are `target`; both are even multiples of PER_UNIT."""
     with mock.patch.object(os, "fsync", lambda handle: None):
         for begin in range(stored // 2, target // 2, PER_UNIT):
-            ask(root, f"mine/unit{begin}", range(begin, begin + PER_UNIT))
-        ask(root, LONG, range(stored // 2, target // 2))
+            ask(root, f"mine/unit{begin}", range(begin, begin + PER_UNIT), Allowance(0))
+        ask(root, LONG, range(stored // 2, target // 2), Allowance(0))
 
 
 class Measured(NamedTuple):
