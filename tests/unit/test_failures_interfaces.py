@@ -59,8 +59,8 @@ def test_names_are_looked_up_as_python_says_them(found: list[Change], tmp_path: 
     table = tmp_path / "table.tsv"
     table.write_text("".join("\t".join(row) + "\n" for row in [Change._fields, *((*one[:-1], " ".join(one.items)) for one in found)]))
     assert read_changes(table) == found
-    known = Interfaces(table, {"modules": ["imp"], "names": {"numpy": ["float"]}, "attributes": [], "parameters": []})
-    assert known.name("lib", "gone") and not known.name("lib", "invented") and known.name("numpy", "float")
+    known = Interfaces(table, {"modules": ["imp"], "names": {"numpy": ["float"]}, "attributes": [], "parameters": []}, {"numpy": ["later"]})
+    assert known.name("lib", "gone") and not known.name("lib", "invented") and known.name("numpy", "float") and known.name("numpy", "later")
     assert known.module("imp") and known.module("lib.extra.deeper") and not known.module("lib.tools")
     assert known.attribute("Model", "old_name") and known.attribute("lib.base.Model", "vocab_") and not known.attribute("Model", "price")
     assert known.parameter("load", "squeeze") and known.parameter("Base.fit", "verbose") and not known.parameter("load", "invented")
@@ -101,6 +101,27 @@ GONE_FROM = {
     (3, 13): {"typing": ["io", "re"], "unittest": ["makeSuite", "findTestCases"], "re": ["template", "TEMPLATE"]},
     (3, 14): {"ast": ["Num", "Str", "Bytes", "NameConstant", "Ellipsis"], "pkgutil": ["find_loader", "get_loader"]},
 }  # fmt: skip
+
+
+def test_what_the_list_by_hand_says_came_later_is_there() -> None:
+    """Of the names that came with later releases of Python, all up to this version are there."""
+    added = yaml.safe_load((RESOURCES / "failure_types.yaml").read_text())["added"]
+    missing = {
+        (module, name)
+        for module, names in added.items()
+        if module in sys.stdlib_module_names
+        for name in names
+        if not hasattr(importlib.import_module(module), name)
+    }
+    later = {
+        ("math", "sumprod"),
+        ("itertools", "batched"),
+        ("typing", "override"),
+        ("typing", "TypeIs"),
+        ("typing", "ReadOnly"),
+        ("random", "binomialvariate"),
+    }
+    assert missing <= later
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -126,6 +126,9 @@ def test_last_lines_of_a_traceback(last: str, expected: str) -> None:
         (f"ImportError: cannot import name 'AdamW' from 'transformers' ({SITE}/transformers/__init__.py)", "from transformers import AdamW", "api_changed"),
         (f"ImportError: cannot import name 'load_boston' from 'sklearn.datasets' ({SITE}/sklearn/datasets/__init__.py)", "from sklearn.datasets import load_boston", "api_changed"),
         ("ValueError: The 'max_features' parameter of RandomForestRegressor must be an int. Got 'auto' instead.", "model.fit(x, y)", "api_changed"),
+        # not there yet
+        (f"ImportError: cannot import name 'GradScaler' from 'torch.amp' ({SITE}/torch/amp/__init__.py)", "from torch.amp import GradScaler", "api_changed"),
+        ("ImportError: cannot import name 'Literal' from 'typing' (/usr/lib/python3.7/typing.py)", "from typing import Literal", "api_changed"),
         # never there
         ("AttributeError: module 'numpy' has no attribute 'softmax'", "np.softmax(x)", "own_logic"),
         ("AttributeError: module 'pandas' has no attribute 'read_table_fast'", "pd.read_table_fast(f)", "own_logic"),

@@ -58,7 +58,7 @@ class Removed(NamedTuple):
 class Interfaces:
     """What changed in the interfaces of libraries, for looking up."""
 
-    def __init__(self, table: Path, by_hand: dict[str, Any]):
+    def __init__(self, table: Path, by_hand: dict[str, Any], added: dict[str, list[str]]):
         self._modules: set[str] = set()
         self._names: dict[str, set[str]] = defaultdict(set)  # name -> modules that had it or have it
         self._attributes: dict[str, set[str]] = defaultdict(set)  # attribute -> classes
@@ -81,7 +81,7 @@ class Interfaces:
                     self._parameters[item][change.owner.rsplit(".", 1)[-1]].add(change.owner)
                     self._packages_of[f"{change.owner}({item})"].add(package)
         self._modules |= set(by_hand["modules"])
-        for module, names in by_hand["names"].items():
+        for module, names in (*by_hand["names"].items(), *added.items()):
             self._covered.add(module.split(".")[0])
             for name in names:
                 self._names[name].add(module)

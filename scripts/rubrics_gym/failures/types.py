@@ -74,7 +74,7 @@ def load_rules(path: str | Path) -> Rules:
             exhausted=_compile(content["exhausted"]),
             exit_codes=dict(content["exit_codes"]),
             modules=Modules.of(content["modules"]),
-            interfaces=Interfaces(Path(path).with_name("api_changes.tsv"), content["removed"]),
+            interfaces=Interfaces(Path(path).with_name("api_changes.tsv"), content["removed"], content["added"]),
             changed_text=sieve("|".join(content["changed_text"])),
             exceptions=_compile(content["exceptions"]),
             text=_compile(content["text"]),
