@@ -346,6 +346,8 @@ def test_aide_journal(tmp_path: Path) -> None:
     ]
     assert [event.text for event in events_of(log) if isinstance(event, FileEvent)] == ["print(1)", "import lgb", "while 1: pass"]
     assert [failure.step for failure in detect(events_of(log), RULES).events] == [2, 3]
+    kinds = [type(event).__name__ for event in events_of(log) if isinstance(event, CommandEvent | FileEvent)]
+    assert kinds[:2] == ["FileEvent", "CommandEvent"]  # the program is there before it runs: a judge can be replayed over it
 
 
 def test_super_notebook_with_its_metrics(tmp_path: Path) -> None:

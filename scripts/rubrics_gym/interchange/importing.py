@@ -113,7 +113,7 @@ def slug(name: str) -> str:
 
 
 def convert(run: ForeignRun, system: str, unit: str, benchmark: str, task: str) -> Converted:
-    """The events of a run in the order of its messages: each message, then its commands, then the files that are known after each."""
+    """The events of a run in the order of its messages: each message, then its commands, with the files that are known at each."""
     run = _without_surrogates(run)
     events: list[Event] = [
         StartEvent(
@@ -141,12 +141,13 @@ def convert(run: ForeignRun, system: str, unit: str, benchmark: str, task: str) 
         for index, call in enumerate(turn.calls):
             output = _collected(call.output)
             commands += call.executed
-            events.append(_command(call, step, index, output))
+            command = _command(call, step, index, output)
+            known = [_file(path, text, step) for path, text in sorted((call.files or {}).items())]
+            # a program is there before it runs; an edit's file is there after it
+            events += [*known, command] if call.kind is CommandKind.CODE_RUN else [command, *known]
             if output is not None and output.cut and call.output is not None:
                 outputs[f"{step:03}-{index:02}.txt"] = call.output.encode()
-            for path, text in sorted((call.files or {}).items()):
-                files[path] = text
-                events.append(_file(path, text, step))
+            files.update(call.files or {})
     events.append(
         EndEvent(
             at=run.ended_at,

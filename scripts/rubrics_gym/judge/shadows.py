@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from rubrics_gym.failures.detection import failed_command, output_of
 from rubrics_gym.failures.types import Rules, failure_type
-from rubrics_gym.judge.replay import ReplayedVerdict
 from rubrics_gym.records.shadows import ShadowRun, ShadowState
 from rubrics_gym.records.trajectory import CommandEvent, CommandKind, Event, Route, SnapshotEvent, StartEvent, VerdictEvent
 from rubrics_gym.settings.study import Shadows
@@ -131,30 +130,3 @@ def _with_outcome(row: ShadowRun, command: CommandEvent | None, rules: Rules) ->
             "output_bytes": command.output_bytes,
         }
     )
-
-
-def as_replayed(runs: Sequence[ShadowRun]) -> list[tuple[ReplayedVerdict, float]]:
-    """The shadow runs that have an outcome, in the form of replayed verdicts, each with its weight 1 / probability. Repeats are left out."""
-    rows: list[tuple[ReplayedVerdict, float]] = []
-    previous: dict[str, bool] = {}
-    for run in runs:
-        if run.state is not ShadowState.RAN or run.repeat or run.failed is None:
-            continue
-        row = ReplayedVerdict(
-            unit=run.unit,
-            benchmark=run.benchmark,
-            task=run.task,
-            step=run.step,
-            index=run.index,
-            verdict=run.verdict,
-            failed=run.failed,
-            failure_type=run.failure_type,
-            timed_out=bool(run.timed_out),
-            out_of_memory=bool(run.out_of_memory),
-            masked_pipe=bool(run.masked_pipe),
-            duration_s=run.duration_s,
-            previous_failed=previous.get(run.unit),
-        )
-        previous[run.unit] = run.failed
-        rows.append((row, 1 / run.probability))
-    return rows
