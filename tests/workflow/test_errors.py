@@ -25,7 +25,7 @@ from tests.workflow.conftest import Workflow
         ("collections={pool: {tasks: {role: validation}}}", "has no task in the role `validation`"),
         ("collections={pool: {tasks: {benchmark: dabstep}}}", "the benchmark `dabstep` has no task in the role `train`"),
         ("collections={pool: {tasks: {role: held_out}}}", "held-out tasks are never mined"),
-        ("collections={pool: {tasks: {benchmark: openml, role: validation}}}", "has no task in the role `validation`"),
+        ("collections={pool: {tasks: {benchmark: openml, role: validation}}}", "only tasks with the role train are mined"),
         ("collections={pool: {tasks: {benchmark: mlebench, role: development}}}", "`mlebench` has no task in the role `development`"),
         ("collections={pool: {tasks: {benchmark: dabench}}}", "add `dabench-non-commercial` to `accepted_terms`"),
         ("collections={pool: {tasks: {benchmark: mlagentbench, prepared: [hous-price]}}}", "mlagentbench has no task 'hous-price'"),

@@ -21,4 +21,10 @@ def test_other_chances_plan_shadow_runs_and_no_episode(tree: Workflow) -> None:
     assert plan["run_shadows"] == plan["run_episode"] / 3  # of the one arm in which predictions stand in for runs
     finish(tree, "--configfile", "config/shadows.yaml")
     config.write_text(yaml.safe_dump(study(clean=0.6)))
-    assert set(tree.planned("--configfile", "config/shadows.yaml")) == {"run_shadows", "build_pages", "build_dashboard"}
+    assert set(tree.planned("--configfile", "config/shadows.yaml")) == {
+        "run_shadows",
+        "measure_feedback",
+        "draw_figures",
+        "build_pages",
+        "build_dashboard",
+    }
