@@ -1,15 +1,17 @@
-"""Does the store slow down as it grows? Prints times and ratios; asserts nothing.
+"""Does the store slow down as it grows? Prints times and ratios to the first row; asserts nothing.
 
-    python tests/benchmarks/store_scaling.py [responses]
+    python tests/benchmarks/store_scaling.py [responses ...]     default: 1000 10000 100000
 
-Grows a store in steps of four, with a unit of its own for every 50 requests and one long unit, and measures what one request costs (each is
-three waits for the disk), what a hit costs, opening the long ledger, and reading the whole table. A ratio near 1 means that the price of one
-request does not depend on how many are stored; opening and reading grow in proportion, so their price per record is what is compared.
+A store is filled without waiting for the disk, half in units of 50 requests, half in one long unit. Then it is measured with every wait in place: one request asked (three
+waits for the disk), one hit served, a small unit and the long one opened, and the tables of requests built from all of it, with the peak memory of a process of its own.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
 import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -17,13 +19,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
+from typing import NamedTuple
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 
 from rubrics_gym.models.live import Allowance, LiveClient
 from rubrics_gym.models.prices import Price, PriceTable, Rates
 from rubrics_gym.models.request import Message, Request, Response, Usage
-from rubrics_gym.store.ledger import accounts, read_requests
+from rubrics_gym.store.ledger import read_requests
 from rubrics_gym.store.requests import Ledger
 
 FREE = Rates.model_validate({"input": 0, "output": 0, "cache_read": 0, "cache_write": 0})
@@ -34,18 +38,21 @@ LONG = "rollouts/long/packaged/task/0"
 
 class Echo:
     def answer(self, request: Request) -> Response:
-        return Response(text="x" * 2000, model="simulated", usage=Usage(input_tokens=500, output_tokens=500))
+        return Response(text="x" * 500, model="simulated", usage=Usage(input_tokens=500, output_tokens=500))
 
 
 def request(number: int) -> Request:
-    return Request(purpose="agent", model="simulated", system="s" * 1000, messages=(Message(role="user", text=f"{number} " + "m" * 4000),))
+    return Request(purpose="agent", model="simulated", system="s" * 200, messages=(Message(role="user", text=f"{number} " + "m" * 500),))
 
 
-def ask(root: Path, unit: str, numbers: range) -> None:
-    with Ledger(root, unit) as ledger:
-        client = LiveClient(Echo, ledger, PRICES, Allowance(0))
+def ask(root: Path, unit: str, numbers: range) -> float:
+    """Seconds for some requests of one unit, without opening it."""
+    with Ledger(root, unit, study="benchmark") as ledger:
+        client = LiveClient(Echo, ledger, PRICES, Allowance(0, study_requests=10**9))
+        begun = time.perf_counter()
         for number in numbers:
             client.ask(request(number))
+        return time.perf_counter() - begun
 
 
 @contextmanager
@@ -55,41 +62,82 @@ def stopwatch(times: list[float]) -> Iterator[None]:
     times.append(time.perf_counter() - begun)
 
 
-def grow(root: Path, stored: int, target: int) -> None:
-    """Half of the new responses go to small units, half to the long one. `stored` and `target` are even multiples of PER_UNIT."""
-    for begin in range(stored // 2, target // 2, PER_UNIT):
-        ask(root, f"mine/unit{begin}", range(begin, begin + PER_UNIT))
-    ask(root, LONG, range(stored // 2, target // 2))
+def fill(root: Path, stored: int, target: int) -> None:
+    """Add responses until there are `target`; both are even multiples of PER_UNIT."""
+    with mock.patch.object(os, "fsync", lambda handle: None):
+        for begin in range(stored // 2, target // 2, PER_UNIT):
+            ask(root, f"mine/unit{begin}", range(begin, begin + PER_UNIT))
+        ask(root, LONG, range(stored // 2, target // 2))
 
 
-def measure(root: Path, stored: int, target: int) -> list[float]:
-    """Milliseconds per request asked and per hit, microseconds per record to open the long ledger and to read the whole table."""
+class Measured(NamedTuple):
+    """What a store of some size takes."""
+
+    responses: int
+    ask_ms: float
+    hit_ms: float
+    open_small_ms: float
+    open_long_us_per_record: float
+    tables_s: float
+    tables_us_per_record: float
+    tables_peak_mb: float
+
+
+def measure(root: Path, responses: int) -> Measured:
+    asked = ask(root, f"mine/asked{responses}", range(20)) / 20
+    hit = ask(root, LONG, range(100)) / 100
     times: list[float] = []
     with stopwatch(times):
-        grow(root, stored, target)
-    with stopwatch(times):
-        ask(root, LONG, range(100))
+        Ledger(root, "mine/unit0").close()
     with stopwatch(times):
         Ledger(root, LONG).close()
-    with stopwatch(times):
-        accounts(read_requests(root))
-    asked, hits, opened, table = times
-    return [asked / (target - stored) * 1e3, (hits - opened) / 100 * 1e3, opened / (target / 2) * 1e6, table / target * 1e6]
+    built = subprocess.run([sys.executable, __file__, "tables", str(root)], capture_output=True, text=True, check=True).stdout.split()
+    seconds, peak_mb = float(built[0]), float(built[1])
+    small, long = times
+    return Measured(
+        responses, asked * 1e3, hit * 1e3, small * 1e3, long / (responses / 2) * 1e6, seconds, seconds / responses * 1e6, peak_mb
+    )
 
 
-def main(most: int) -> None:
-    print("responses   ask ms   hit ms   open us/record   table us/record   peak MB   | ratios to the first row")
-    with tempfile.TemporaryDirectory() as folder:
-        stored, target = 0, 4 * PER_UNIT
-        first: list[float] = []
-        while target <= most:
-            row = measure(Path(folder), stored, target)
-            first = first or row
-            ratios = "  ".join(f"{now / then:.2f}" for now, then in zip(row, first, strict=True))
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-            print(f"{target:9d} {row[0]:8.2f} {row[1]:8.2f} {row[2]:16.1f} {row[3]:17.1f} {peak:9.0f}   | {ratios}", flush=True)
-            stored, target = target, target * 4
+def build_tables(root: Path) -> None:
+    """In a process of its own: the tables of requests, as `account_costs` builds them; prints seconds and peak megabytes."""
+    from rubrics_gym.report.ledger import request_rows
+
+    begun = time.perf_counter()
+    rows = request_rows(read_requests(root), "benchmark", True)
+    seconds = time.perf_counter() - begun
+    assert rows[-1]["reserved"] == rows[-1]["returned"]
+    print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+def grow(sizes: list[int], folder: str | None = None) -> Iterator[Measured]:
+    """Measure a store at every size on its way."""
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        stored = 0
+        for size in sizes:
+            fill(Path(place), stored, size)
+            yield measure(Path(place), size)
+            stored = size
+
+
+def main(sizes: list[int]) -> None:
+    print(
+        "responses   ask ms   hit ms   open small ms   open long us/record   tables s   tables us/record   peak MB   | ratios to the first row"
+    )
+    first: Measured | None = None
+    for row in grow(sizes):
+        first = first or row
+        ratios = "  ".join(f"{now / then:.2f}" for now, then in zip(row[1:], first[1:], strict=True))
+        print(
+            f"{row.responses:9d} {row.ask_ms:8.2f} {row.hit_ms:8.2f} {row.open_small_ms:15.2f} {row.open_long_us_per_record:21.1f} "
+            f"{row.tables_s:10.2f} {row.tables_us_per_record:18.1f} {row.tables_peak_mb:9.0f}   | {ratios}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 3200)
+    with contextlib.suppress(BrokenPipeError):
+        if sys.argv[1:2] == ["tables"]:
+            build_tables(Path(sys.argv[2]))
+        else:
+            main([int(size) for size in sys.argv[1:]] or [1_000, 10_000, 100_000])

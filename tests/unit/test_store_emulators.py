@@ -19,6 +19,6 @@ PACKAGES = Path(os.environ.get("RUBRICS_EMULATORS", TOP / ".emulators"))
 def test_the_store_keeps_its_promises_in_a_bucket(kind: str) -> None:
     environment = {**os.environ, "PYTHONPATH": str(PACKAGES)}
     run = subprocess.run(
-        [sys.executable, "tests/emulators.py", kind], cwd=TOP, env=environment, capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "tests/emulators.py", kind], cwd=TOP, env=environment, capture_output=True, text=True, timeout=150, check=False
     )
     assert run.stdout.strip().endswith("holds"), run.stdout + run.stderr

@@ -166,7 +166,7 @@ class LiveClient(Client):
         except (ProviderError, StudyStopped) as error:
             self._ledger.refuse(body, key, occurrence, max_cost, "budget", str(error))
             raise
-        facts = {"prompt_bytes": prompt_bytes, "max_tokens": request.max_tokens, "priced_on": today.isoformat()}
+        facts = {"prompt_bytes": prompt_bytes, "max_tokens": request.max_tokens, "priced_on": today.isoformat(), "in_batch": batch}
         sent = self._ledger.send(body, key, occurrence, max_cost, waited_s, **facts)
         if sent.replaces:
             log.info("%s: record %s replaces %s", self._ledger.unit, sent.record, sent.replaces)
@@ -218,7 +218,7 @@ class LiveClient(Client):
 
     def _returned(self, sent: LedgerLine, body: dict[str, Any], response: Response) -> Answer:
         """Book the cost before anything is made of the answer."""
-        paid = cost(response.usage, sent.model, date.fromisoformat(sent.priced_on), self._prices, batch=bool(sent.batch))
+        paid = cost(response.usage, sent.model, date.fromisoformat(sent.priced_on), self._prices, batch=sent.in_batch)
         self._ledger.returned(sent, body, response.model_dump(mode="json"), response.usage.model_dump(), paid)
         return Answer(response, sent.key, paid, "live")
 

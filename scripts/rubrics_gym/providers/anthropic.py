@@ -7,7 +7,7 @@ from typing import Any, Literal
 import anthropic
 
 from rubrics_gym.models.request import Message, ProviderError, Request, Response, ToolCall, Usage
-from rubrics_gym.providers.wire import CONNECT_S, DEADLINE_S, READ_S, Wire, kind_of_status, not_a_message, read_json
+from rubrics_gym.providers.wire import CONNECT_S, DEADLINE_S, READ_S, TOO_LONG, Wire, kind_of_status, not_a_message, read_json
 
 Cache = Literal["off", "5m", "1h"]
 
@@ -71,7 +71,7 @@ def kind_of_error(status: int, code: str, text: str) -> str:
     words = text.lower()
     if status in (400, 429) and ("spend_limit" in code or "spend limit" in words or "credit balance" in words):
         return "quota"
-    if status == 400 and ("prompt is too long" in words or "context window" in words or "context limit" in words):
+    if status == 400 and any(said in f"{code} {words}" for said in TOO_LONG):
         return "context_length"
     return kind_of_status(status)
 

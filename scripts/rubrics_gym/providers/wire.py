@@ -40,6 +40,17 @@ KINDS_OF_STATUS = {
 }
 
 
+TOO_LONG = (  # what servers say of a prompt that is longer than their context; llama.cpp says it in either protocol
+    "prompt is too long",
+    "context window",
+    "context limit",
+    "context_length_exceeded",
+    "maximum context length",
+    "exceed_context_size",
+    "exceeds the available context",
+)
+
+
 def kind_of_status(status: int) -> str:
     """What a status says by itself; a provider's own words may say more."""
     return KINDS_OF_STATUS.get(status, "server" if status >= 500 else "invalid_request")

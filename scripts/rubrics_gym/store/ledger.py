@@ -55,7 +55,8 @@ class LedgerLine(Record):
     study: str = ""  # on whose behalf it was asked
     generation: int = 0  # how often the unit had been asked for anew
     priced_on: str = ""  # the day whose prices count, YYYY-MM-DD
-    batch: str = ""  # the provider's id of the batch that it was sent in
+    in_batch: bool = False  # asked in a batch, at its price
+    batch: str = ""  # the provider's id of that batch, once it is known
     request: dict[str, Any] | None = None  # of a record under way in a batch: what was asked, for whoever collects the answer
     prompt_bytes: int = 0  # what its maximum was reckoned from, with `max_tokens`
     max_tokens: int = 0
