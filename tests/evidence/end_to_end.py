@@ -1,6 +1,6 @@
 """What the end-to-end study must show, measured afresh. Call: make evidence NAME=end_to_end (about an hour on two cores).
 
-python tests/evidence/end_to_end.py [PART ...]     only some parts: fresh, reruns, errors, kills, study
+python -m tests.evidence.end_to_end [PART ...]     only some parts: fresh, reruns, errors, kills, study
 """
 
 from __future__ import annotations
