@@ -153,10 +153,15 @@ def test_live_asks_anew_once_per_study(tmp_path: Path) -> None:
     assert ask(client(tmp_path, provider, study="one", anew=True)) == ("store", "first")
     assert ask(client(tmp_path, provider, study="two", anew=True)) == ("store", "second")
     assert ask(client(tmp_path, provider, study="three")) == ("store", "second")  # reuse: the newest
+    other = REQUEST.model_copy(update={"system": "Be long."})
+    assert ask(client(tmp_path, Scripted(ANSWER), study="one", anew=True), other) == ("live", "Hi")
+    assert ask(client(tmp_path, provider, study="three"), other) == ("store", "Hi")  # also of an earlier generation: it was paid for
+    assert replay(tmp_path).ask(other).served == "store"
     with Ledger(tmp_path, UNIT) as ledger:
         ledger.supersede()  # by hand: for everybody
     assert ask(client(tmp_path, provider, study="two", anew=True)) == ("live", "third")
-    assert accounts(read_requests(tmp_path)).charged_microdollars == 90
+    assert accounts(read_requests(tmp_path)).charged_microdollars == 120
+    assert ask(client(tmp_path, Scripted(ANSWER), study="three"), other)[0] == "live"
 
 
 # ---------------------------------------------------------------- budgets of a study

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-from tests.kills import UNIT, Shop, ask_in_a_process, check
+from tests.kills import UNIT, Shop, ask_in_a_process, check, request
 
 from rubrics_gym.store.ledger import State, accounts, read_requests
-from rubrics_gym.store.requests import Ledger
+from rubrics_gym.store.requests import Ledger, Records
 from rubrics_gym.store.storage import LeaseHeld
 
 # A killed process loses what it has not yet written, not what the disk has not yet got: waiting for a disk would prove nothing more.
@@ -74,8 +74,11 @@ class Store(RuleBasedStateMachine):
     @rule(text=st.sampled_from("abc"), call=st.integers(1, 45), partly=st.booleans())
     def ask_and_be_killed(self, text: str, call: int, partly: bool) -> None:
         word = ask_in_a_process(self.root, text, call=call, partly=partly)
-        if word.startswith("answered"):
-            assert self.answers.setdefault(text, word) == word
+        check(self.root)
+        stored = Records(self.root, UNIT).answer(request(text).body(), 0)
+        if stored is not None:  # whether or not the process lived to say so
+            assert self.answers.setdefault(text, f"answered {stored.response['text']}") == f"answered {stored.response['text']}"
+        assert word == "killed" or word == self.answers[text]
 
     @rule(kept=st.integers(1, 60))
     def leave_a_cut_line(self, kept: int) -> None:

@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Answer:
-    """A response, the key of its request, what it cost when it was paid for, and whether that was now or earlier."""
+    """A response, the key that it is stored under, what it cost when it was paid for, and whether that was now or earlier."""
 
     response: Response
     key: str
@@ -67,9 +67,9 @@ class Client:
         """
         body = request.body() | self._simulation
         key = self._records.key(body, occurrence)
-        found = self._records.stored(key) or self._elsewhere(body, occurrence, key)
+        found = self._records.answer(body, occurrence) or self._elsewhere(body, occurrence, key)
         if found is not None:
-            return Answer(Response.model_validate(found.response), key, found.line.cost_microdollars, "store")
+            return Answer(Response.model_validate(found.response), found.line.key, found.line.cost_microdollars, "store")
         return self._not_stored(request, body, key, occurrence)
 
     def ask_ahead(self, requests: Iterable[tuple[Request, int]]) -> None:
@@ -78,7 +78,7 @@ class Client:
     def _elsewhere(self, body: Mapping[str, Any], occurrence: int, key: str) -> Stored | None:
         """The response of an equal request of another unit."""
         for other in self._others:
-            if (found := other.stored(other.key(dict(body), occurrence))) is not None:
+            if (found := other.answer(dict(body), occurrence)) is not None:
                 return found
         return None
 

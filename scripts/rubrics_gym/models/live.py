@@ -100,9 +100,9 @@ class LiveClient(Client):
     def _not_on_record(self, requests: Iterable[tuple[Request, int]]) -> Iterator[Item]:
         seen = set()
         for request, occurrence in requests:
-            body = request.body()
+            body = request.body() | self._simulation
             key = self._ledger.key(body, occurrence)
-            answered = self._ledger.stored(key) or self._elsewhere(body, occurrence, key)
+            answered = self._ledger.answer(body, occurrence) or self._elsewhere(body, occurrence, key)
             if key not in seen and answered is None and key not in self._failed_in_batch:
                 seen.add(key)
                 yield Item(request, body, key, occurrence)

@@ -59,6 +59,7 @@ class Records:
         self.account = account
         self.study = study
         self.generation = 0  # how often the unit was asked for anew
+        self._oldest = 0  # generation from which on answers are served
         self._storage = open_storage(location)
         self._latest: dict[str, LedgerLine] = {}  # record -> its last line
         self._records: dict[str, list[str]] = {}  # key -> its records, oldest first
@@ -91,6 +92,14 @@ class Records:
         """The last line of the newest record of a request; None when it was never asked."""
         records = self._records.get(key)
         return self._latest[records[-1]] if records else None
+
+    def answer(self, request: dict[str, Any], occurrence: int) -> Stored | None:
+        """The newest response that a request of this unit got since it was last asked for anew by hand; None when it has none."""
+        for generation in range(self.generation, self._oldest - 1, -1):
+            found = self.stored(request_key(request, self.unit, occurrence, generation))
+            if found is not None:
+                return found
+        return None
 
     def stored(self, key: str) -> Stored | None:
         """The response that a request got; None when it has none. DamagedFile when the response is missing or is not what came back."""
@@ -128,6 +137,8 @@ class Records:
             if entry.note == "superseded":
                 self._superseded.append(entry.study)
                 self._go_to(len(self._superseded))
+                if not entry.study:
+                    self._oldest = self.generation
             elif entry.note == "reused":
                 self._reused[entry.key] = entry.source
             return
@@ -270,6 +281,7 @@ class Ledger(Records):
             self._go_to(max(own))
         elif askers or len(owners) > 1:
             self._note("superseded", study=self.study)
+        self._oldest = self.generation
 
     def _new_record(self, request: dict[str, Any], key: str, occurrence: int, max_cost: int, waited_s: float, **facts: Any) -> LedgerLine:
         earlier = self._records.get(key, [])
