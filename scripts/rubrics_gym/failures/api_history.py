@@ -19,11 +19,12 @@ import tempfile
 import warnings
 import zipfile
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rubrics_gym.failures.interfaces import COVERED_DEPTH, PUBLIC_DEPTH, Change
+from rubrics_gym.failures.interfaces import COVERED_DEPTH, PUBLIC_DEPTH, Change, read_changes
+from rubrics_gym.records.files import write_text
 
 REPOSITORY = Path(__file__).parents[3]
 RELEASES = REPOSITORY / "resources/api_releases.txt"
@@ -283,24 +284,31 @@ def _fetch(library: str, version: str, python: str, folder: Path) -> None:
     )
 
 
-def main(folder: Path) -> None:
-    """Fetch what is missing in a folder of wheels, compare, and write the table."""
-    found: list[Change] = []
-    for library, releases in listed_releases().items():
+def main(folder: Path, libraries: Sequence[str] = ()) -> None:
+    """Fetch what is missing in a folder of wheels, compare, and write the table: all libraries anew, or only those named.
+
+    The table is written after every library, so that a run that is cut off can go on with the others.
+    """
+    listed = listed_releases()
+    for library in libraries or listed:
         interfaces = []
-        for version, python in releases:
+        for version, python in listed[library]:
             try:
                 wheel = _wheel(library, version, folder)
             except StopIteration:
                 _fetch(library, version, python, folder)
                 wheel = _wheel(library, version, folder)
             interfaces.append((version, interface_of(wheel)))
-        found += changes(library, interfaces)
-        print(f"{library}: {len(releases)} releases", flush=True)
-    rows = [Change._fields, *((*change[:-1], " ".join(change.items)) for change in sorted(found))]
-    CHANGES.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+        others = [change for change in read_changes(CHANGES) if change.library != library] if CHANGES.exists() else []
+        _write(sorted([*others, *changes(library, interfaces)]))
+        print(f"{library}: {len(interfaces)} releases", flush=True)
+
+
+def _write(found: Iterable[Change]) -> None:
+    rows = [Change._fields, *((*change[:-1], " ".join(change.items)) for change in found)]
+    write_text(CHANGES, "".join("\t".join(row) + "\n" for row in rows))
 
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as temporary:
-        main(Path(sys.argv[1] if len(sys.argv) > 1 else temporary))
+        main(Path(sys.argv[1] if len(sys.argv) > 1 else temporary), sys.argv[2:])
