@@ -13,20 +13,16 @@ from rubrics_gym.failures.readers import Answers
 from rubrics_gym.failures.taxonomy import load_taxonomy
 from rubrics_gym.judge.baselines import baselines
 from rubrics_gym.judge.columns import judged
-from rubrics_gym.judge.exposure import by_category, by_rubric, confusion, funnel
-from rubrics_gym.judge.measuring import calibration, curve, precision_recall, recall_by_type
-from rubrics_gym.judge.noise import judge_noise
-from rubrics_gym.judge.pairs import compare
 from rubrics_gym.judge.replay import ReplayedVerdict
 from rubrics_gym.judge.sampling import SampledVerdict, outcome_flips, weighted
-from rubrics_gym.judge.wrong_results import Ending, by_cause
+from rubrics_gym.judge.wrong_results import Ending
 from rubrics_gym.libraries.exposure import audit
 from rubrics_gym.records.failures import Distribution, ObservedCommand, Share, TaskCounts
 from rubrics_gym.records.grades import Grade
 from rubrics_gym.records.outcomes import Outcome
 from rubrics_gym.records.rubrics import BudgetLine, LibraryManifest, Rubric, RubricKind, SupplyLine, Support
 from rubrics_gym.records.verdicts import Criterion, Verdict
-from rubrics_gym.report import evaluation_figures, figures, judges
+from rubrics_gym.report import evaluation_figures, figures
 from rubrics_gym.report.arms import arm_rates, ranking, results_per_arm
 from rubrics_gym.report.contamination import mark
 from rubrics_gym.report.contrasts import Options, analyses, contrasts
@@ -35,6 +31,7 @@ from rubrics_gym.report.designs import ladder, noise_rows, planner
 from rubrics_gym.report.episodes import Episode
 from rubrics_gym.report.failures import failure_rate_rows, mix_distance_rows
 from rubrics_gym.report.feedback import Alarm, Shown, alarm_rows, feedback_rows, rubric_alarm_rows, sampled_row
+from rubrics_gym.report.judge_tables import judge_tables as judge_tables_of
 from rubrics_gym.report.ledger import attempt_rows, request_rows, unit_cost_rows
 from rubrics_gym.report.libraries import Run, distance_rows, supply_rows
 from rubrics_gym.report.mixes import failure_mix, library_rows
@@ -257,27 +254,13 @@ def judge_tables() -> dict[str, list[dict[str, Any]]]:
         "matched": verdicts("matched", "matched", 0.85),
     }
     own = {name: judged(found, libraries_.get(settings.judges[name].library or "")) for name, found in rows.items()}
-    simple = baselines(own["task_only"])
-    table = precision_recall({**own, **simple}, baselines=simple)
-    held = [one for one in own.values() if one.library]
     bins = {command: f"runtime:{('own_logic', 'api_changed')[command[1] % 2]}" for command in own["matched"].commands}
     endings = {
         unit: Ending(place % 3 != 0, "output_format")
         for place, unit in enumerate(sorted({command[0] for command in own["matched"].commands}))
     }
     return {
-        "precision_recall": judges.precision_recall_rows(table, settings, sizes),
-        "judge_measures": judges.measure_rows(table, settings),
-        "recall_by_type": judges.type_recall_rows([line for one in own.values() for line in recall_by_type(one)], settings),
-        "judge_categories": judges.category_rows([line for one in own.values() for line in by_category(one, bins)], settings, 6),
-        "judge_confusion": judges.confusion_rows([cell for one in held for cell in confusion(one, bins)], settings),
-        "judge_rubrics": judges.rubric_rows([line for one in held for line in by_rubric(one, bins)], settings, 6),
-        "judge_pairs": judges.pair_rows(compare(own, settings.pairs), settings),
-        "pr_curve": judges.curve_rows([point for one in own.values() for point in curve(one)], settings),
-        "calibration": judges.calibration_rows([bin for one in own.values() for bin in calibration(one)], settings),
-        "wrong_results": judges.wrong_result_rows([line for one in held for line in by_cause(one, endings)], settings),
-        "funnel": judges.funnel_rows([line for one in held for line in funnel(one, bins)], settings),
-        "judge_noise": judges.judge_noise_rows({name: judge_noise(one) for name, one in own.items()}, settings),
+        **judge_tables_of(own, baselines(own["task_only"]), bins, endings, settings, sizes),
         "replaced": [replaced_row(found, STUDY, simulated=True) for found in rows.values()],
     }
 

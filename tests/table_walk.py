@@ -29,6 +29,9 @@ def unsaid(spec: TableSpec, row: Mapping[str, str]) -> list[str]:
     """Numbers of one row of text cells that lack n, clusters, kind of interval, source or label, or an interval without a word why."""
     found = []
     for column in spec.columns:
+        if column.name not in row:
+            found.append(f"{column.name} (no such column in the file)")
+            continue
         if column.unit not in NUMBERS or not row[column.name]:
             continue
         prefix = f"{column.name}_" if column.own else ""
