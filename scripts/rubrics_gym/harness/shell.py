@@ -54,11 +54,11 @@ class CommandLine:
         lines = []
         for line in text.split("\n"):
             used = [self.heredocs[int(number)] for number in _MARKER.findall(line)]
-            lines.append(_MARKER.sub(lambda match: self.heredocs[int(match[1])].operator, line))
+            lines.append(_as_given(_MARKER.sub(lambda match: self.heredocs[int(match[1])].operator, line)))
             for heredoc in used:
                 lines.append(heredoc.body.removesuffix("\n"))
                 lines += [heredoc.end] if heredoc.end else []
-        return _as_given("\n".join(lines))
+        return "\n".join(lines)
 
     def bodies(self, text: str) -> list[Heredoc]:
         """The heredocs of a slice of `compact`."""
