@@ -246,6 +246,7 @@ LINES = {
         "%conda install x",
     ],
     INSPECT: [
+        "gunzip -c a.gz | head",
         "tmux capture-pane -p -t x",
         "tmux ls",
         "screen -ls",
