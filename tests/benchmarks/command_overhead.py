@@ -61,7 +61,7 @@ def mini_swe_agent(python: str) -> Iterator[Callable[[], float]]:
     """Its local environment, in a process of its own that does nothing else; the time is measured there."""
     with subprocess.Popen([python, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdin is not None and server.stdout is not None
-        if server.stdout.readline().strip() != "ready":
+        if "ready" not in (line.strip() for line in iter(server.stdout.readline, "")):  # it greets first
             raise SystemExit(f"{python} has no mini-swe-agent")
 
         def measure() -> float:

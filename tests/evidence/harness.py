@@ -39,8 +39,6 @@ from tests.unit.test_harness_episode import Run
 from tests.unit.test_harness_router import CASES
 from tests.unit.test_harness_sandbox_attacks import COLUMNS, outcome, table
 
-# Cases whose label a careful reader may dispute, and why we keep ours (docs/decisions.md, "What counts as running code").
-_DISPUTED: dict[str, str] = {}
 _MINI = ["mini-swe-agent", "pydantic", "pydantic-core", "typing-extensions", "annotated-types", "typing-inspection", "platformdirs"]
 _MINI += ["python-dotenv", "rich", "markdown-it-py", "mdurl", "pygments", "pyyaml", "jinja2", "markupsafe"]
 

@@ -246,6 +246,7 @@ LINES = {
         "%conda install x",
     ],
     INSPECT: [
+        "gunzip -c a.gz | head",
         "tmux capture-pane -p -t x",
         "tmux ls",
         "screen -ls",
@@ -488,6 +489,19 @@ def test_what_a_program_gives_binds_what_follows(line: str, parts: int) -> None:
 
 def test_a_state_with_its_errors_hidden_is_still_a_state() -> None:
     assert classify("cd build 2>/dev/null; ls")[0].pieces[0].state == "cd build 2>/dev/null"
+
+
+@pytest.mark.parametrize("name", ["é.py", "数据.py", "🎲.py", "__U0000e9__.py", "__Uffffff__.py", "__U00d800__.py"])
+def test_characters_outside_ascii_come_back(name: str) -> None:
+    (part,) = classify(f"cat > {name} <<'É' && python {name}\nprint('ü')\nÉ")
+    assert part.pieces[0].text == f"cat > {name} <<'É'\nprint('ü')\nÉ"
+    assert part.pieces[1].scripts == (name,)
+    assert classify(f"python -c 'print(\"{name}\")'")[0].pieces[0].programs == (f'print("{name}")',)
+
+
+def test_an_input_that_crashes_the_grammar_does_not_reach_it() -> None:
+    """Found by the fuzz test: a segmentation fault, which no `except` catches."""
+    assert kind_of("t\u1744\U0005c4d9\U00038d74{\U00085996\U000f7f36") is CODE_RUN
 
 
 _words = st.sampled_from(

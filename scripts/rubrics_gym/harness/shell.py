@@ -13,6 +13,20 @@ _MARKER = re.compile(r"</__HEREDOC_(\d+)__")
 _EXPANSIONS = {"simple_expansion", "expansion", "command_substitution", "process_substitution", "arithmetic_expansion"}
 
 
+# The grammar's scanner crashes (a segmentation fault) on some sequences of characters outside ASCII, so it is given none: each is written as
+# a word of letters of its own, and every text that leaves this module has its own characters again.
+_FOREIGN = re.compile(r"[^\x00-\x7f]|_(?=_U)")  # and what would read as such a word
+_WRITTEN = re.compile(r"__U([0-9a-f]{6})__")
+
+
+def _in_ascii(text: str) -> str:
+    return _FOREIGN.sub(lambda match: f"__U{ord(match[0]):06x}__", text)
+
+
+def _as_given(text: str) -> str:
+    return _WRITTEN.sub(lambda match: chr(int(match[1], 16)), text)
+
+
 class Unparsable(ValueError):
     """Text that is not a shell command line; the message says where it stops making sense."""
 
@@ -27,7 +41,10 @@ class Heredoc:
 
 @dataclass(frozen=True)
 class CommandLine:
-    """A command line without its heredoc bodies, and the bodies beside it. Each operator became a redirect from a marker."""
+    """A command line without its heredoc bodies, and the bodies beside it. Each operator became a redirect from a marker.
+
+    `compact` is in ASCII; slices of it go through `restore` before anybody reads them.
+    """
 
     compact: str
     heredocs: tuple[Heredoc, ...]
@@ -37,7 +54,7 @@ class CommandLine:
         lines = []
         for line in text.split("\n"):
             used = [self.heredocs[int(number)] for number in _MARKER.findall(line)]
-            lines.append(_MARKER.sub(lambda match: self.heredocs[int(match[1])].operator, line))
+            lines.append(_as_given(_MARKER.sub(lambda match: self.heredocs[int(match[1])].operator, line)))
             for heredoc in used:
                 lines.append(heredoc.body.removesuffix("\n"))
                 lines += [heredoc.end] if heredoc.end else []
@@ -50,6 +67,7 @@ class CommandLine:
 
 def take_heredocs(text: str) -> CommandLine:
     """Take the heredoc bodies out of a command line. Quotes, comments and arithmetic are respected; a missing end is the end of the text."""
+    text = _in_ascii(text)
     kept: list[str] = []
     heredocs: list[Heredoc] = []
     waiting: list[tuple[str, str, bool, bool]] = []  # operator, delimiter, strips tabs, expands
@@ -88,7 +106,7 @@ def take_heredocs(text: str) -> CommandLine:
             position += 1
             for operator, delimiter, strips, expands in waiting:
                 body, end_line, position = _read_body(text, position, delimiter, strips)
-                heredocs.append(Heredoc(operator, end_line, body, expands))
+                heredocs.append(Heredoc(operator, _as_given(end_line), _as_given(body), expands))
             waiting = []
         else:
             kept.append(char)
@@ -121,8 +139,8 @@ def _parser() -> tree_sitter.Parser:
 
 
 def parse(text: str) -> tree_sitter.Node:
-    """The syntax tree of a command line without heredocs. Raises Unparsable where it is not shell."""
-    root = _parser().parse(text.encode()).root_node
+    """The syntax tree of the `compact` form of a command line. Raises Unparsable where it is not shell."""
+    root = _parser().parse(text.encode("ascii")).root_node
     if root.has_error:
         raise Unparsable(f"not readable as shell: {_first_error(root)}")
     return root
@@ -159,7 +177,7 @@ def _first_error(node: tree_sitter.Node) -> str:
 
 def source(node: tree_sitter.Node) -> str:
     """The text of a node."""
-    return (node.text or b"").decode("utf-8", "replace")
+    return _as_given((node.text or b"").decode())
 
 
 def word(node: tree_sitter.Node) -> str:

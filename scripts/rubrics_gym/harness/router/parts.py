@@ -75,7 +75,8 @@ def _parts(root: tree_sitter.Node, line: shell.CommandLine, known: Mapping[str, 
     source = line.compact.encode()
     statements = [child for child in root.children if child.is_named and child.type != "comment"]
     for number, statement in enumerate(statements):
-        part = Part(line.restore(shell.source(statement)), tuple(_pieces(statement, look)))
+        text = source[statement.start_byte : statement.end_byte].decode()
+        part = Part(line.restore(text), tuple(_pieces(statement, look)))
         if _binds(statement, part, source[statement.end_byte :].decode()):
             text = source[statement.start_byte : root.end_byte].decode().rstrip()
             yield _undivided(statements[number:], text, look)

@@ -205,6 +205,12 @@ def unzip(arguments: list[str]) -> Finding:
     return Finding(INSPECT, "lists an archive") if lists else Finding(OTHER, "unpacks")
 
 
+def compressor(arguments: list[str]) -> Finding:
+    """gzip and its relatives: with `-c` they print, with `-l` and `-t` they look."""
+    prints = has_option(arguments, "-c", "-l", "-t", "--stdout", "--to-stdout", "--list", "--test")
+    return Finding(INSPECT, "prints what is packed") if prints else Finding(OTHER, "packs or unpacks")
+
+
 def seven_zip(arguments: list[str]) -> Finding:
     return Finding(INSPECT, "lists an archive") if first_word(arguments) in {"l", "t", "i", "h"} else Finding(OTHER, "packs or unpacks")
 
@@ -286,6 +292,7 @@ READERS_BY_ARGUMENTS = {
     "tar": tar,
     "bsdtar": tar,
     "unzip": unzip,
+    **dict.fromkeys(words("gzip gunzip pigz bzip2 bunzip2 xz unxz zstd unzstd lz4"), compressor),
     "7z": seven_zip,
     "7za": seven_zip,
     "zip": zip_,

@@ -89,15 +89,16 @@ def _children(pid: int) -> list[int]:
     return found
 
 
-def shared_memory() -> set[Path]:
-    """Segments of shared memory, which lie in a file system of the whole container."""
-    return set(_SHARED_MEMORY.glob("*"))
+def shared_memory() -> set[str]:
+    """Names of the segments of shared memory, which lie in a file system of the whole container."""
+    return set(os.listdir(_SHARED_MEMORY))  # noqa: PTH208, a thousand paths would cost more than the command
 
 
-def remove_shared_memory(before: set[Path], uid: int) -> None:
+def remove_shared_memory(before: set[str], uid: int) -> None:
     """Remove the segments that are new since `before` and belong to a user: they would go on taking memory with nobody to use it."""
-    for path in shared_memory() - before:
+    for name in shared_memory() - before:
         with contextlib.suppress(OSError):
+            path = _SHARED_MEMORY / name
             if path.lstat().st_uid == uid:
                 path.unlink()
 

@@ -173,7 +173,7 @@ class Sandbox:
         """A started command, the pipe on which its boundary reports, and the children that this process had before."""
         boundary = self._boundary
         assert boundary is not None
-        others, segments = own_children(), shared_memory()
+        others, segments = own_children(), set() if boundary.reports else shared_memory()
         read_status_end, write_status = os.pipe()
         opened = {"{status}": write_status} | ({"{seccomp}": _memory_file(boundary.filter)} if boundary.filter else {})
         words = [str(opened[word]) if word in opened else word for word in boundary.prefix]
