@@ -28,10 +28,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
 from rubrics_gym.records.archives import UnsafeArchive, unpack_archive
-from rubrics_gym.records.tasks import TaskKind
+from rubrics_gym.records.tasks import Role, TaskKind
 from rubrics_gym.tasks.bundles import write_bundles
 from rubrics_gym.tasks.catalog import Entry
-from rubrics_gym.tasks.holdouts import load_rule
+from rubrics_gym.tasks.holdouts import list_tasks, load_rule
 from rubrics_gym.tasks.loaders import dacode, loader_of, mlagentbench, mlgym, openml, paperbench
 from rubrics_gym.tasks.unpacking import unpack_public
 from tests.corpus import CORPUS, corpus_of
@@ -242,7 +242,9 @@ def bundles(evidence: Evidence, folder: Path) -> None:
     for path in archives:
         digest.update(f"{path}\0".encode() + hashlib.sha256(gzip.decompress((folder / "one" / path).read_bytes())).digest())
     evidence.item(
-        "and hold what another machine's held", digest.hexdigest() == DABENCH_CONTENT, f"sha256 of their contents {digest.hexdigest()[:16]}"
+        "and hold what is on record for every machine",
+        digest.hexdigest() == DABENCH_CONTENT,
+        f"sha256 of their contents {digest.hexdigest()[:16]}",
     )
     measured = json.loads(first.stdout) if first.returncode == 0 else {}
     evidence.item(
@@ -398,14 +400,14 @@ def sources(evidence: Evidence, folder: Path) -> None:
     found = next((line for line in (run.stdout + run.stderr).splitlines() if "tasks are complete" in line), "no message")
     stray = [str(path) for path in (clone.folder / "results").rglob("*.csv")]
     evidence.item("a source that is there is looked through", "257 tasks are complete, 0 are not" in found and not stray, found)
-    plan = (
-        clone.planned(
-            "--config", "collections={pool: {tasks: {benchmark: dabench, limit: 300}}}", "accepted_terms=[dabench-non-commercial]"
-        )
-        or {}
-    )
+    overlay = ("collections={pool: {tasks: {benchmark: dabench, limit: 300}}}", "accepted_terms=[dabench-non-commercial]")
+    plan = clone.planned("--config", *overlay) or {}
+    kept = {held_out: len(list_tasks("dabench", Role.TRAIN, evaluated=held_out)) for held_out in ("mlebench", "packaged")}
     evidence.item(
-        "and the collection is planned", plan.get("collect_rollout") == 217, f"{plan.get('collect_rollout', 0)} rollouts of 217 kept tasks"
+        "and the collection is planned",
+        plan.get("collect_rollout") == kept["packaged"] and kept["mlebench"] == 217,
+        f"{plan.get('collect_rollout', 0)} rollouts: of {kept['mlebench']} tasks that MLE-bench's list keeps, {kept['packaged']} also pass that of the "
+        "benchmark that this study is evaluated on",
     )
 
 
