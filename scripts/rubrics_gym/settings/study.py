@@ -147,7 +147,7 @@ class Requests(Settings):
     cache: Literal["off", "5m", "1h"] = Field(
         "5m", description="How long anthropic keeps the beginning of a prompt that comes again; off asks for no cache."
     )
-    batch: tuple[Literal["miner", "classifier", "reviewer"], ...] = Field(
+    batch: tuple[Literal["miner", "classifier", "second_classifier", "reviewer"], ...] = Field(
         (), description="Roles whose requests are sent in batches (anthropic): cheaper, and answered within a day."
     )
     batch_poll_s: Seconds = Field(60, description="Seconds between two looks at a batch that has not ended.")
