@@ -1,6 +1,6 @@
-"""What the requests to models must show, measured afresh. Call: make evidence NAME=requests (about ten minutes on two cores).
+"""What the requests to models must show, measured afresh. Call: make evidence NAME=requests (about twenty minutes on two cores).
 
-python -m tests.evidence.requests [PART ...]     only some parts: wire, server, kills, modes, growth
+python -m tests.evidence.requests [PART ...]     only some parts: wire, server, kills, modes, growth, protocol
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from rubrics_gym.store.ledger import LedgerLine, State, accounts, read_requests
 from rubrics_gym.store.requests import Ledger, Records
 from rubrics_gym.store.storage import LeaseHeld
 from tests.benchmarks.store_scaling import grow
+from tests.evidence import protocol
 from tests.evidence.clones import TOP, Evidence
 from tests.kills import UNIT, Shop, ask_in_a_process, check
 from tests.loopback import KEY, Act, Api, CompletionsApi, MessagesApi, cut, drip, hang_up, stall
@@ -339,7 +340,7 @@ def growth(evidence: Evidence, folder: Path) -> None:
     )
 
 
-PARTS = {"wire": wire, "server": server, "kills": kills, "modes": modes, "growth": growth}
+PARTS = {"wire": wire, "server": server, "kills": kills, "modes": modes, "growth": growth, "protocol": protocol.items}
 
 
 def main(parts: list[str]) -> int:
