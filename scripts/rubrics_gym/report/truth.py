@@ -230,7 +230,7 @@ def planted_mix_rows(found: Iterable[Finding], study: str, simulated: bool, stat
             "n": len(surfaced),
             "clusters": len(tasks),
             "interval_kind": distance.kind,
-            "note": shares[0][place].note,
+            "note": distance.note or shares[0][place].note,
             "study": study,
             "simulated": simulated,
         }

@@ -9,9 +9,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rubrics_gym.statistics.intervals import NOTHING_OBSERVED, ONE_CLUSTER, Interval
+from rubrics_gym.statistics.intervals import NO_SPREAD, NOTHING_OBSERVED, ONE_CLUSTER, Interval
 
 KIND = "cluster_bootstrap"
+SHIFTED = "shifted_cluster_bootstrap"
+ALL_ALIKE = "no task shows a difference: the upper bound is the exact one for none of so many tasks"
 NO_FAILURE_ELSEWHERE = "all failures of this bin in one task: the interval is that of this task being drawn or not"
 
 
@@ -52,23 +54,26 @@ def distance_interval(
     """Total variation (0-100) of two mixes over the same bins, its interval, and its noise floor.
 
     Both mixes are resampled by tasks, independently. A resampled distance is on average too large by what sampling adds (its plug-in bias),
-    so the interval is the basic one, twice the estimate minus the quantiles, cut to [0, 100]. The noise floor is the mean distance of two
+    so its quantiles are shifted by the bootstrap's own estimate of that (mean of the resampled distances minus the estimate; Efron and Tibshirani
+    1993, chapter 10) and cut to [0, 100]. The noise floor is the mean distance of two
     samples of these sizes that are drawn by tasks from both together, so of two mixes that do not differ.
     """
     n, tasks = int(first.sum() + second.sum()), len(first) + len(second)
     if first.sum() == 0 or second.sum() == 0:
-        return Interval(None, None, None, n, tasks, "basic_cluster_bootstrap", confidence, NOTHING_OBSERVED), None
+        return Interval(None, None, None, n, tasks, SHIFTED, confidence, NOTHING_OBSERVED), None
     estimate = float(_distance(first.sum(axis=0) / first.sum(), second.sum(axis=0) / second.sum()))
     random = np.random.default_rng(seed)
     both = np.concatenate([first, second])
     floor = float(_distance(_shares(both, draws, random, len(first)), _shares(both, draws, random, len(second))).mean())
     if len(first) == 1 or len(second) == 1:
-        return Interval(estimate, None, None, n, tasks, "basic_cluster_bootstrap", confidence, ONE_CLUSTER), floor
+        return Interval(estimate, None, None, n, tasks, SHIFTED, confidence, ONE_CLUSTER), floor
     drawn = _distance(_shares(first, draws, random), _shares(second, draws, random))
     tail = (1 - confidence) / 2
-    low, high = 2 * estimate - np.quantile(drawn, [1 - tail, tail])
+    if np.ptp(drawn) == 0:
+        return Interval(estimate, None, None, n, tasks, SHIFTED, confidence, NO_SPREAD), floor
+    low, high = np.quantile(drawn, [tail, 1 - tail]) - (drawn.mean() - estimate)
     return (
-        Interval(estimate, float(max(0.0, low)), float(min(100.0, max(high, 0.0))), n, tasks, "basic_cluster_bootstrap", confidence),
+        Interval(estimate, float(max(0.0, low)), float(min(100.0, max(high, 0.0))), n, tasks, SHIFTED, confidence),
         floor,
     )
 
@@ -89,6 +94,9 @@ def distance_to_truth(
     n, tasks, kind = int(first.sum()), len(first), "cluster_bootstrap_paired"
     if tasks == 1:
         return Interval(estimate, None, None, n, 1, kind, confidence, ONE_CLUSTER), floor
+    if estimate == 0 and np.array_equal(first, second):
+        most = 100 * (1 - (1 - confidence) ** (1 / tasks))
+        return Interval(0.0, 0.0, most, n, tasks, kind, confidence, ALL_ALIKE), floor
     tail = (1 - confidence) / 2
     low, high = np.quantile(drawn, [tail, 1 - tail])
     return Interval(estimate, float(low), float(high), n, tasks, kind, confidence), floor
