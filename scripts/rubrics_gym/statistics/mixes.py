@@ -55,7 +55,7 @@ def distance_interval(
 
     Both mixes are resampled by tasks, independently. A resampled distance is on average too large by what sampling adds (its plug-in bias),
     so its quantiles are shifted by the bootstrap's own estimate of that (mean of the resampled distances minus the estimate; Efron and Tibshirani
-    1993, chapter 10) and cut to [0, 100]. The noise floor is the mean distance of two
+    1993, chapter 10) and cut to [0, 100]; it reaches down to 0 where two samples of one mix may be as far apart. The noise floor is the mean distance of two
     samples of these sizes that are drawn by tasks from both together, so of two mixes that do not differ.
     """
     n, tasks = int(first.sum() + second.sum()), len(first) + len(second)
@@ -64,7 +64,8 @@ def distance_interval(
     estimate = float(_distance(first.sum(axis=0) / first.sum(), second.sum(axis=0) / second.sum()))
     random = np.random.default_rng(seed)
     both = np.concatenate([first, second])
-    floor = float(_distance(_shares(both, draws, random, len(first)), _shares(both, draws, random, len(second))).mean())
+    alike = _distance(_shares(both, draws, random, len(first)), _shares(both, draws, random, len(second)))
+    floor = float(alike.mean())
     if len(first) == 1 or len(second) == 1:
         return Interval(estimate, None, None, n, tasks, SHIFTED, confidence, ONE_CLUSTER), floor
     drawn = _distance(_shares(first, draws, random), _shares(second, draws, random))
@@ -72,6 +73,8 @@ def distance_interval(
     if np.ptp(drawn) == 0:
         return Interval(estimate, None, None, n, tasks, SHIFTED, confidence, NO_SPREAD), floor
     low, high = np.quantile(drawn, [tail, 1 - tail]) - (drawn.mean() - estimate)
+    if estimate <= np.quantile(alike, 1 - tail):  # no farther apart than samples of one mix may be
+        low = 0.0
     return (
         Interval(estimate, float(max(0.0, low)), float(min(100.0, max(high, 0.0))), n, tasks, SHIFTED, confidence),
         floor,
