@@ -74,10 +74,15 @@ def planned(printed: str) -> dict[str, int]:
     return {rule: int(count) for rule, count in rows if rule != "all"}
 
 
-def inputs(printed: str) -> list[str]:
-    """What a dry-run of everything says that jobs read of the repository, but for the looks of the page."""
-    read = {path for line in re.findall(r"^    input: (.*)$", printed, re.MULTILINE) for path in line.split(", ")}
-    return sorted(path for path in read if path.startswith("resources/") and not path.startswith("resources/dashboard/"))
+def inputs(summary: str) -> list[str]:
+    """What the jobs of a `--detailed-summary` read of the repository, but for the looks of the page. A study that reads nothing is a mistake."""
+    header, *rows = [line.split("\t") for line in summary.splitlines() if "\t" in line]
+    column = header.index("input-file(s)")
+    read = {path for row in rows for path in row[column].split(",")}
+    found = sorted(path for path in read if path.startswith("resources/") and not path.startswith("resources/dashboard/"))
+    if not found:
+        raise DamagedFile("snakemake --detailed-summary names no file of resources/, so nothing could be frozen of what the study reads")
+    return found
 
 
 def freeze(name: str, config: str) -> None:
@@ -93,9 +98,9 @@ def freeze(name: str, config: str) -> None:
         dry = run("-n", "--forceall", *target)
         run(*target)
         write_config(folder, settings, Protocol(name=name))
-        finished = FinishedRun(
-            Path(), commit(), inputs(dry), Path(store_folder()), units(results), results, artefacts(results), planned(dry)
-        )
+        read = inputs(run("--detailed-summary", *target))
+        made = units(results), results, artefacts(results)
+        finished = FinishedRun(Path(), commit(), read, Path(store_folder()), *made, planned(dry))
         manifest = write_protocol(folder, study, finished)
     except BaseException:
         shutil.rmtree(folder)
