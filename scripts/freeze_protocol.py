@@ -32,6 +32,7 @@ ARTEFACTS = (
     "tables/*.csv",
     "figures/*.svg",
 )
+LOOKS = ("resources/dashboard/", "resources/pages/")
 MEASURED = {"tables/times.csv", "tables/verification.csv", "figures/times.svg"}
 
 
@@ -75,11 +76,11 @@ def planned(printed: str) -> dict[str, int]:
 
 
 def inputs(summary: str) -> list[str]:
-    """What the jobs of a `--detailed-summary` read of the repository, but for the looks of the page. A study that reads nothing is a mistake."""
+    """What the jobs of a `--detailed-summary` read of the repository, but for the looks of pages. A study that reads nothing is a mistake."""
     header, *rows = [line.split("\t") for line in summary.splitlines() if "\t" in line]
     column = header.index("input-file(s)")
     read = {path for row in rows for path in row[column].split(",")}
-    found = sorted(path for path in read if path.startswith("resources/") and not path.startswith("resources/dashboard/"))
+    found = sorted(path for path in read if path.startswith("resources/") and not path.startswith(LOOKS))
     if not found:
         raise DamagedFile("snakemake --detailed-summary names no file of resources/, so nothing could be frozen of what the study reads")
     return found
