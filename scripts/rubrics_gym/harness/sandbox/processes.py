@@ -83,9 +83,10 @@ def descendants(pid: int) -> Iterator[int]:
 
 def _children(pid: int) -> list[int]:
     found: list[int] = []
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        with contextlib.suppress(OSError):
-            found += map(int, task.read_text().split())
+    with contextlib.suppress(OSError):  # it may end while we look
+        for task in os.scandir(f"/proc/{pid}/task"):
+            with contextlib.suppress(OSError):
+                found += map(int, Path(task.path, "children").read_text().split())
     return found
 
 
