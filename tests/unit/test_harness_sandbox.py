@@ -36,8 +36,7 @@ def sandbox(tmp_path: Path) -> Iterator[Sandbox]:
         pytest.skip(str(refused))
 
 
-# with the attacks: without namespaces, sandboxes at work side by side see the same /dev/shm
-pytestmark = [needs_bwrap, pytest.mark.xdist_group("sandbox_attacks")]
+pytestmark = needs_bwrap
 
 
 def test_the_agents_world(sandbox: Sandbox) -> None:
