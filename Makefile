@@ -83,7 +83,7 @@ compare: environment
 design: environment
 	@PYTHONPATH=scripts $(BIN)/python scripts/plan_design.py $(TASKS) $(RUN_SD) $(REPEATS)
 
-# One task per collection and arm, then what the rest would cost, from what the pilot took: make pilot [STUDY=config/studies/mine.yaml]
+# One task per collection and per arm without a library, then what the rest would cost, from what the pilot took: make pilot [STUDY=config/studies/mine.yaml]
 pilot: environment
 	$(BIN)/snakemake pilot --configfile $(or $(STUDY),config/config.yaml)
 	@PYTHONPATH=scripts $(BIN)/python scripts/plan_costs.py "$(STUDY)" "$(CONFIG)"
