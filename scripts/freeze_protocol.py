@@ -17,10 +17,10 @@ from rubrics_gym.settings.loading import ConfigurationError, load_study, read_fi
 from rubrics_gym.settings.places import store_folder
 from rubrics_gym.settings.study import Protocol
 from rubrics_gym.store.attempts import AttemptRow
-from rubrics_gym.store.ledger import read_ledger
+from rubrics_gym.store.ledger import read_entries
 from rubrics_gym.studies.protocols import CONFIG, PROTOCOLS, FinishedRun, write_protocol
 
-# Measured times and what is made from them differ between equal runs; the page also names the commit.
+# Measured times, and what is made from them, differ between equal runs; the page also names the commit.
 ARTEFACTS = (
     "tasks/*/*/*.tar.gz",
     "rollouts/*/*/*/*/*.*",
@@ -33,19 +33,25 @@ ARTEFACTS = (
     "figures/*.svg",
 )
 LOOKS = ("resources/dashboard/", "resources/pages/")
-MEASURED = {"tables/times.csv", "tables/verification.csv", "figures/times.svg"}
+NOT_COMPARED = {
+    "tables/times.csv",
+    "tables/time_contrasts.csv",
+    "tables/replaced.csv",
+    "figures/time_validity.svg",
+    "tables/verification.csv",
+}
 
 
 def units(results: Path) -> set[str]:
     """Every unit that the results of a study say asked a model or was attempted."""
-    asked = {line.unit for path in results.rglob("*requests.jsonl") for line in read_ledger(path)}
+    asked = {entry.unit for path in results.rglob("*requests.jsonl") for entry in read_entries(path) if entry.unit}
     return asked | {row.unit for path in results.rglob("*attempts.jsonl") for row in read_records(path, AttemptRow)}
 
 
 def artefacts(results: Path) -> list[Path]:
     """What must come out equal, byte for byte."""
     found = {path for pattern in ARTEFACTS for path in results.glob(pattern) if path.is_file()}
-    return sorted(path for path in found if path.relative_to(results).as_posix() not in MEASURED)
+    return sorted(path for path in found if path.relative_to(results).as_posix() not in NOT_COMPARED)
 
 
 def write_config(folder: Path, settings: dict[str, object], protocol: Protocol | None) -> None:

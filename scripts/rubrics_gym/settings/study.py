@@ -95,7 +95,8 @@ class Budget(Settings):
     """What may be spent. No rule's parameter: raising it is no reason to ask again."""
 
     job_usd: Positive = Field(
-        100, description="Most dollars that one job of a reading role may cost, or the judge of one episode; the agent has limits.cost_usd."
+        100,
+        description="Most dollars that one job of a reading role may cost, or the judge of one episode, also a replayed one; the agent has limits.cost_usd.",
     )
     pilot: bool = Field(
         False,
