@@ -43,6 +43,29 @@ def test_every_script_belongs_to_a_rule_or_a_make_target() -> None:
         assert script.stem in blocks() or f"scripts/{script.name}" in makefile, script
 
 
+def test_no_folder_that_a_rule_makes_holds_what_another_makes() -> None:
+    """Snakemake removes a folder before it makes it anew, whatever lies in it."""
+    outputs = [path for block in blocks().values() for path in re.findall(r'"(<results>/[^"]+)"', part(block, "output"))]
+    folders = [path for block in blocks().values() for path in re.findall(r'directory\("([^"]+)"\)', part(block, "output"))]
+    assert len(folders) > 3
+    assert [(folder, path) for folder in folders for path in outputs if path.startswith(f"{folder}/")] == []
+
+
+def test_what_a_grader_reads_of_the_repository_is_an_input(tree: Workflow, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RUBRICS_PLANNING", "1")  # the source is not here
+    report = "results/mlebench/lite/execute/0/grading_report.json"
+    listed = tree.snakemake("--detailed-summary", report, "--configfile", "config/studies/mle_bench_lite.yaml")
+    assert listed.returncode == 0, listed.stderr
+    header, *rows = [line.split("\t") for line in listed.stdout.splitlines()]
+    rule, inputs = (header.index(name) for name in ("rule", "input-file(s)"))
+    read = {
+        name: {path for row in rows if row[rule] == name for path in row[inputs].split(",")}
+        for name in ("grade_episode", "report_mlebench")
+    }
+    assert "resources/grading/mlebench_thresholds.csv" in read["grade_episode"] & read["report_mlebench"]
+    assert "resources/grading/mlebench_denominators.yaml" in read["report_mlebench"]
+
+
 GRADERS = {"grade_rollout", "grade_episode", "grade_self_test", "grade_acceptance"}
 
 
