@@ -43,12 +43,15 @@ def put(config: dict[str, Any], dotted: str, value: Any) -> dict[str, Any]:
         ("distributions.pool_complete.collections", ["pol"], "the collection `pol`"),
         ("arms.matched.judge", None, "there is no `judge:` block"),
         ("arms.checks_only.checks", None, "there is no `checks:` block"),
+        ("arms.notice.submit", {"hold_on": ["flag"]}, "`arms.notice.submit.hold_on` holds a submission on a flagged verdict"),
+        ("requests.batch", ["miner"], "`requests.batch` names the role `miner`, whose provider is openai"),
         ("evaluation.arms", ["notice"], "no arm of `evaluation.arms` has code_runs: execute"),
         ("seed", "soon", "`seed`"),
         ("evaluation.repeats", 0, "`evaluation.repeats`"),
     ],
 )
 def test_mistakes_are_named(config: dict[str, Any], key: str, value: Any, says: str) -> None:
+    put(config, "models.miner", {"provider": "openai", "model": "a-model"})
     with pytest.raises(ConfigurationError) as error:
         loading.load_study(put(config, key, value), "my.yaml")
     assert says in str(error.value)
