@@ -13,6 +13,7 @@ from pathlib import Path
 import yaml
 
 from rubrics_gym.records.files import DamagedFile, read_records, write_text
+from rubrics_gym.settings.code import commit
 from rubrics_gym.settings.loading import ConfigurationError, load_study, read_file
 from rubrics_gym.settings.places import store_folder
 from rubrics_gym.settings.study import Protocol
@@ -67,12 +68,6 @@ def run(*arguments: str) -> str:
     if done.returncode:
         sys.exit(f"freeze: the study did not finish, so nothing was frozen:\n{(done.stderr or done.stdout)[-2000:]}")
     return done.stdout + done.stderr
-
-
-def commit() -> str:
-    """The commit of the checkout, marked when files differ from it; empty outside one."""
-    found = subprocess.run(["git", "describe", "--always", "--dirty", "--abbrev=12"], capture_output=True, text=True, check=False)
-    return found.stdout.strip()
 
 
 def planned(printed: str) -> dict[str, int]:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from rubrics_gym.report.writing import Row
 from rubrics_gym.statistics.intervals import Interval, mean_t, ratio
-from rubrics_gym.store.attempts import AttemptRow, AttemptState
 from rubrics_gym.store import ledger
+from rubrics_gym.store.attempts import AttemptRow, AttemptState
 from rubrics_gym.store.ledger import LedgerLine, State, accounts
 
 ROLES = {"agent": "agent", "judge": "judge", "mine": "miner", "classify": "classifier", "attribute": "reviewer"}

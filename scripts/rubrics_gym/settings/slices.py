@@ -11,7 +11,7 @@ from typing import Any
 
 from rubrics_gym.records.tasks import HoldoutVariant
 from rubrics_gym.settings.comparisons import default_pairs, describe, questions
-from rubrics_gym.settings.loading import HELDOUT, contaminated, execute_arm
+from rubrics_gym.settings.loading import contaminated, execute_arm
 from rubrics_gym.settings.study import (
     AgentSimulation,
     Arm,
@@ -26,7 +26,6 @@ from rubrics_gym.settings.study import (
     Library,
     Limits,
     LogFormat,
-    Matched,
     Merge,
     Mined,
     MinerName,
@@ -34,9 +33,7 @@ from rubrics_gym.settings.study import (
     Protocol,
     ProviderName,
     Quota,
-    RandomSample,
     SandboxPhase,
-    Scrambled,
     Settings,
     Shadows,
     Statistics,
@@ -591,8 +588,9 @@ def _account_costs(study: Study, w: Wildcards) -> AccountCosts:
     asked_for = {}
     for name, recipe in study.libraries.items():
         if type(recipe) in writers:
-            w = {"library": name}
-            asked_for[name] = units_of(writers[type(recipe)], study, w)["miner"] + units_of("categorize_rubrics", study, w)["classifier"]
+            of_library = {"library": name}
+            miner = units_of(writers[type(recipe)], study, of_library)["miner"]
+            asked_for[name] = miner + units_of("categorize_rubrics", study, of_library)["classifier"]
     return AccountCosts(
         contaminated=contaminated_arms(study),
         study=study.name,
@@ -692,6 +690,3 @@ SLICES: dict[str, Callable[[Study, Wildcards], Settings]] = {
 def settings_of(rule: str, study: Study, wildcards: Wildcards) -> str:
     """The `settings` parameter of one job: canonical JSON of the slice that its rule reads."""
     return json.dumps(SLICES[rule](study, wildcards).model_dump(mode="json"), sort_keys=True)
-
-
-__all__ = ["HELDOUT", "SLICES", "CodeRuns", "Matched", "RandomSample", "Scrambled", "execute_arm", "judges", "settings_of"]

@@ -56,6 +56,14 @@ def deliver(attempt: Attempt, outputs: Mapping[str, str]) -> None:
             shutil.copyfile(attempt.folder / name, temporary)
 
 
+def hand_over(store: AttemptStore, attempt: Attempt, files: Mapping[str, str], units: Iterable[str], output: Any) -> None:
+    """Give a rule its outputs: files of an attempt (name -> name of the output, where the rule has it), the ledgers of the units that asked, and
+    the list of all attempts of the unit."""
+    deliver(attempt, {name: output[named] for name, named in files.items() if output.get(named)})
+    copy_ledger(store_folder(), units, output.requests)
+    write_attempts(store, attempt.begun.unit, output.attempts)
+
+
 def write_attempts(store: AttemptStore, unit: str, path: str) -> None:
     """Every attempt of a unit as JSON lines, lost ones included."""
     write_json_lines(path, store.rows(unit))

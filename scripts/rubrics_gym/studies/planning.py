@@ -14,8 +14,8 @@ from typing import Any
 
 from rubrics_gym.harness.episode import PROTOCOL
 from rubrics_gym.models.prices import PriceTable
-from rubrics_gym.settings.slices import SLICES
-from rubrics_gym.settings.study import Limits, RoleName, Study
+from rubrics_gym.settings.slices import SLICES, CollectRollout, RunEpisode
+from rubrics_gym.settings.study import RoleName, Study
 from rubrics_gym.settings.units import KEYED_INPUTS, UNITS, units_of
 from rubrics_gym.store.attempts import AttemptStore
 from rubrics_gym.store.ledger import LedgerLine, read_requests
@@ -117,8 +117,9 @@ class Plans:
         """The most that one attempt may take: a request that could pass it is not sent. The judge's limit is of one episode, that of any other
         reader of a whole job."""
         if role == "agent":
-            limits: Limits = getattr(SLICES[job.rule](self._study, job.wildcards), "limits")  # noqa: B009
-            return Limit(limits.cost_usd, limits.steps)
+            settings = SLICES[job.rule](self._study, job.wildcards)
+            assert isinstance(settings, CollectRollout | RunEpisode)
+            return Limit(settings.limits.cost_usd, settings.limits.steps)
         return Limit(float(self._study.budget.job_usd) / (1 if role == "judge" else self._attempts_of(job)))
 
     def _read_history(self, store: str | Path) -> dict[tuple[str, RoleName], list[UnitUse]]:
