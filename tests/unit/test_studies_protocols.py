@@ -6,6 +6,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from tests.workflow.conftest import TOP
 
 from rubrics_gym.models.live import Allowance, LiveClient
 from rubrics_gym.models.prices import Price, PriceTable, Rates
@@ -16,7 +17,6 @@ from rubrics_gym.settings.loading import load_study, read_file
 from rubrics_gym.store.requests import Ledger, Records
 from rubrics_gym.studies import protocols
 from rubrics_gym.studies.protocols import FinishedRun, unpack_store, write_protocol
-from tests.workflow.conftest import TOP
 
 RATES = Rates.model_validate({"input": 1, "output": 5, "cache_read": 0.1, "cache_write": 1.25})
 PRICES = PriceTable(version="test", models={"model": (Price(since=date(2026, 1, 1), rates=RATES),)})
