@@ -54,16 +54,13 @@ def test_no_folder_that_a_rule_makes_holds_what_another_makes() -> None:
 def test_what_a_grader_reads_of_the_repository_is_an_input(tree: Workflow, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RUBRICS_PLANNING", "1")  # the source is not here
     report = "results/mlebench/lite/execute/0/grading_report.json"
-    listed = tree.snakemake("--detailed-summary", report, "--configfile", "config/studies/mle_bench_lite.yaml")
-    assert listed.returncode == 0, listed.stderr
-    header, *rows = [line.split("\t") for line in listed.stdout.splitlines()]
-    rule, inputs = (header.index(name) for name in ("rule", "input-file(s)"))
-    read = {
-        name: {path for row in rows if row[rule] == name for path in row[inputs].split(",")}
-        for name in ("grade_episode", "report_mlebench")
-    }
-    assert "resources/grading/mlebench_thresholds.csv" in read["grade_episode"] & read["report_mlebench"]
-    assert "resources/grading/mlebench_denominators.yaml" in read["report_mlebench"]
+    planned = tree.snakemake("-n", report, "--configfile", "config/studies/mle_bench_lite.yaml")
+    printed = planned.stdout + planned.stderr
+    assert planned.returncode == 0, printed
+    read = {rule: re.findall(rf"(?m)^rule {rule}:\n    input: (.*)$", printed) for rule in ("grade_episode", "report_mlebench")}
+    assert all(read.values())
+    assert all("resources/grading/mlebench_thresholds.csv" in inputs for of_rule in read.values() for inputs in of_rule)
+    assert all("resources/grading/mlebench_denominators.yaml" in inputs for inputs in read["report_mlebench"])
 
 
 GRADERS = {"grade_rollout", "grade_episode", "grade_self_test", "grade_acceptance"}
