@@ -12,7 +12,7 @@ from rubrics_gym.records.files import attempt_files, read_json, write_json_lines
 from rubrics_gym.records.grades import Grade
 from rubrics_gym.records.trajectory import FinalEvent
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import Reader
+from rubrics_gym.settings.rules import Reader
 
 with job(snakemake, Reader) as (settings, log):
     failures = read_columns(snakemake.input.events, FailureEvent)

@@ -10,7 +10,7 @@ from rubrics_gym.report.dashboard import build_dashboard
 from rubrics_gym.report.writing import read_table
 from rubrics_gym.settings.code import commit
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import BuildDashboard
+from rubrics_gym.settings.rules import BuildDashboard
 
 PACKAGES = ("snakemake", "numpy", "pandas", "scipy", "scikit-learn", "onnxruntime")
 

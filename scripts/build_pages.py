@@ -13,7 +13,7 @@ from rubrics_gym.records.trajectory import FinalEvent
 from rubrics_gym.report.dashboard import page_path
 from rubrics_gym.report.pages import Attempt, build_index, build_page
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import BuildPages
+from rubrics_gym.settings.rules import BuildPages
 
 with job(snakemake, BuildPages) as (settings, log):
     finals = dict(zip(snakemake.input.final_of, snakemake.input.finals, strict=True))

@@ -7,7 +7,7 @@ from rubrics_gym.providers.opening import open_reader
 from rubrics_gym.records.columns import read_columns, write_records
 from rubrics_gym.records.failures import Categorized, FailureEvent
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import Reader
+from rubrics_gym.settings.rules import Reader
 
 with job(snakemake, Reader) as (settings, log):
     classifier = Classifier(settings.model, load_prompt(snakemake.input.prompt), load_taxonomy(snakemake.input.taxonomy), settings.seed)

@@ -7,7 +7,7 @@ from rubrics_gym.providers.opening import open_reader
 from rubrics_gym.records.files import read_json, read_records, write_json, write_json_lines
 from rubrics_gym.records.rubrics import LibraryManifest, QuotaLine, Rubric
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import DescribeLibrary
+from rubrics_gym.settings.rules import DescribeLibrary
 
 with job(snakemake, DescribeLibrary) as (settings, log):
     merged = read_records(snakemake.input.merged, Rubric)

@@ -6,7 +6,7 @@ from rubrics_gym.models.prompts import load_prompt
 from rubrics_gym.providers.opening import open_client
 from rubrics_gym.settings.code import digest
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import CollectRollout
+from rubrics_gym.settings.rules import CollectRollout
 from rubrics_gym.settings.study import Arm, CodeRuns
 from rubrics_gym.settings.units import KEYED_INPUTS
 from rubrics_gym.store.serving import hand_over, obtain, open_attempts, work_key

@@ -8,7 +8,7 @@ from rubrics_gym.records.columns import read_columns
 from rubrics_gym.records.failures import Cause, FailureEvent
 from rubrics_gym.records.files import write_text
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import Reader
+from rubrics_gym.settings.rules import Reader
 
 with job(snakemake, Reader) as (settings, log):
     cases = cases_of(read_columns(snakemake.input.events, FailureEvent), read_columns(snakemake.input.causes, Cause))

@@ -15,7 +15,7 @@ from rubrics_gym.records.columns import read_columns
 from rubrics_gym.records.failures import Categorized, Cause, Distribution, FailureEvent
 from rubrics_gym.records.files import read_json, write_json, write_json_lines
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import FillQuota
+from rubrics_gym.settings.rules import FillQuota
 
 with job(snakemake, FillQuota) as (settings, log):
     inputs, recipe = snakemake.input, settings.recipe

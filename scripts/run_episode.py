@@ -9,7 +9,7 @@ from rubrics_gym.providers.opening import open_client
 from rubrics_gym.records.archives import write_archive
 from rubrics_gym.settings.code import digest
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import RunEpisode
+from rubrics_gym.settings.rules import RunEpisode
 from rubrics_gym.settings.units import KEYED_INPUTS
 from rubrics_gym.store.serving import hand_over, obtain, open_attempts, work_key
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from rubrics_gym.settings import job as frame
-from rubrics_gym.settings.slices import Nothing
+from rubrics_gym.settings.rules import Nothing
 
 
 def test_an_error_removes_files_and_folders_and_is_not_hidden(

@@ -14,7 +14,8 @@ from typing import Any
 
 from rubrics_gym.harness.episode import PROTOCOL
 from rubrics_gym.models.prices import PriceTable
-from rubrics_gym.settings.slices import SLICES, CollectRollout, RunEpisode
+from rubrics_gym.settings.rules import CollectRollout, RunEpisode
+from rubrics_gym.settings.slices import SLICES
 from rubrics_gym.settings.study import RoleName, Study
 from rubrics_gym.settings.units import KEYED_INPUTS, UNITS, units_of
 from rubrics_gym.store.attempts import AttemptStore
