@@ -4,6 +4,7 @@
 
 rule grade_self_test:
     input:
+        unpack(grading_tables),
         private="<results>/tasks/{benchmark}/{task}/private.tar.gz",
     output:
         self_test="<results>/tasks/{benchmark}/{task}/self_test.json",
