@@ -38,15 +38,24 @@ def obtain(store: AttemptStore, unit: str, key: str, code: str, make: Callable[[
     found = store.find_complete(unit, key)
     if found is not None:
         return found, False
-    return make_another(store, unit, key, code, make), True
+    with store.begin(unit, key, code) as attempt:
+        found = store.find_complete(unit, key)
+        if found is not None:  # another process made it while this one waited for the lease
+            attempt.set_aside()
+            return found, False
+        return _made(attempt, make), True
 
 
 def make_another(store: AttemptStore, unit: str, key: str, code: str, make: Callable[[Attempt], None]) -> Attempt:
     """A new attempt of a unit, on record before it starts."""
     with store.begin(unit, key, code) as attempt:
-        make(attempt)
-        attempt.complete()
-        return attempt
+        return _made(attempt, make)
+
+
+def _made(attempt: Attempt, make: Callable[[Attempt], None]) -> Attempt:
+    make(attempt)
+    attempt.complete()
+    return attempt
 
 
 def deliver(attempt: Attempt, outputs: Mapping[str, str]) -> None:
