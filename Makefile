@@ -63,9 +63,9 @@ seal: environment
 fresh: environment
 	PYTHONPATH=scripts $(BIN)/python scripts/ask_anew.py $(UNIT)
 
-# Accept existing outputs of a rule under new settings or code: make accept RULE=merge_library
+# Accept existing outputs of a rule under new settings or code: make accept RULE=merge_library [STUDY=config/studies/mine.yaml]
 accept: environment
-	$(BIN)/snakemake --touch --until $(RULE)
+	$(BIN)/snakemake --touch --until $(RULE) --configfile $(or $(STUDY),config/config.yaml)
 
 # Freeze a study so that others can recompute it: make freeze NAME=small STUDY=config/studies/small.yaml
 freeze: environment

@@ -32,7 +32,7 @@ rule collect_rollout:
 
 rule grade_rollout:
     input:
-        unpack(self_test_of),
+        unpack(grader_inputs),
         trajectory="<results>/rollouts/{collection}/{benchmark}/{task}/{attempt}/trajectory.jsonl",
         artifacts="<results>/rollouts/{collection}/{benchmark}/{task}/{attempt}/artifacts.tar.gz",
         private="<results>/tasks/{benchmark}/{task}/private.tar.gz",

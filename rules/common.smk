@@ -119,6 +119,17 @@ def held_out_names():
     return [entry.id for entry in load_benchmark(STUDY.evaluation.benchmark).entries if entry.role is Role.HELD_OUT]
 
 
+def refuse_unknown_competitions():
+    """Competitions that the tables leave out must exist: a name that is none would leave out nothing."""
+    known, evaluation = held_out_names(), STUDY.evaluation
+    named = {"unreachable": evaluation.unreachable} | {f"subsets.{name}": tasks for name, tasks in evaluation.subsets.items()}
+    for where, task in ((where, task) for where, tasks in named.items() for task in tasks if task not in known):
+        raise WorkflowError(
+            f"{CONFIG_SOURCE}: `evaluation.{where}` names `{task}`, which is no held-out task of {evaluation.benchmark}. "
+            f"results/tables/pool.csv lists them."
+        )
+
+
 def refuse_held_out_collections():
     """No held-out task is collected."""
     try:
@@ -130,6 +141,7 @@ def refuse_held_out_collections():
 
 refuse_held_out_collections()
 HELD_OUT_TASKS = held_out_tasks()
+refuse_unknown_competitions()
 POOL_TASKS = {name: selected(collection.tasks, f"collections.{name}.tasks") for name, collection in STUDY.collected.items()}
 EXECUTE_ARM = loading.execute_arm(STUDY)
 JUDGES = slices.judges(STUDY)
@@ -317,7 +329,7 @@ wildcard_constraints:
     task="[A-Za-z0-9][A-Za-z0-9_.-]*",
     attempt=r"\d+",
     repeat=r"\d+",
-    split="[a-z][a-z0-9_]*",
+    split=STUDY.evaluation.split,
     collection=one_of([*STUDY.collections, loading.HELDOUT]),
     library=one_of(STUDY.libraries),
     distribution=one_of(STUDY.distributions),
@@ -351,11 +363,16 @@ def what_no_grader_runs(benchmark):
     return () if benchmark in slices.RUN_PROGRAMS else ("rubrics_gym.harness.evaluation",)
 
 
-def self_test_of(wildcards):
-    """The test that a grader of outside code passes before it grades; others are tested with this code."""
-    return (
-        {"self_test": f"{RESULTS}/tasks/{wildcards.benchmark}/{wildcards.task}/self_test.json"} if wildcards.benchmark == "mlebench" else {}
-    )
+def grading_tables(wildcards):
+    """What a grader reads of this repository, beside the private bundle."""
+    return {"thresholds": "resources/grading/mlebench_thresholds.csv"} if wildcards.benchmark == "mlebench" else {}
+
+
+def grader_inputs(wildcards):
+    """The tables of a grader, and the test that a grader of outside code passes before it grades; others are tested with this code."""
+    if wildcards.benchmark != "mlebench":
+        return {}
+    return {"self_test": f"{RESULTS}/tasks/{wildcards.benchmark}/{wildcards.task}/self_test.json", **grading_tables(wildcards)}
 
 
 def tasks_of_study():
@@ -503,8 +520,8 @@ def verification():
 
 
 def end_run():
-    """Say whether a protocol was reproduced."""
-    if PROTOCOL:
+    """Say whether a protocol was reproduced, where the run was asked for more than a part of it."""
+    if PROTOCOL and any(job.rule.name == "verify_protocol" for job in workflow.dag.jobs):
         with open(f"{RESULTS}/tables/verification.csv", newline="", encoding="utf-8") as table:
             rows = list(csv.DictReader(table))
         differing = [row for row in rows if row["state"] in ("differs", "missing")]

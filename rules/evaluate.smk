@@ -63,7 +63,7 @@ rule run_final:
 
 rule grade_episode:
     input:
-        unpack(self_test_of),
+        unpack(grader_inputs),
         trajectory="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/trajectory.jsonl",
         final="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/final.json",
         artifacts="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/final_artifacts.tar.gz",

@@ -4,6 +4,7 @@
 
 rule grade_self_test:
     input:
+        unpack(grading_tables),
         private="<results>/tasks/{benchmark}/{task}/private.tar.gz",
     output:
         self_test="<results>/tasks/{benchmark}/{task}/self_test.json",
@@ -22,6 +23,7 @@ rule grade_self_test:
 
 rule grade_acceptance:
     input:
+        unpack(grading_tables),
         public="<results>/tasks/{benchmark}/{task}/public.tar.gz",
         private="<results>/tasks/{benchmark}/{task}/private.tar.gz",
         prompt="resources/prompts/agent.yaml",
@@ -82,6 +84,9 @@ rule report_mlebench:
     input:
         grades=lambda w: files("grade.json", episodes_of(w.arm, w.repeat)),
         trajectories=lambda w: files("trajectory.jsonl", episodes_of(w.arm, w.repeat)),
+        thresholds="resources/grading/mlebench_thresholds.csv",
+        denominators="resources/grading/mlebench_denominators.yaml",
+        splits="resources/benchmarks/mlebench.yaml",
     output:
         report="<results>/mlebench/{split}/{arm}/{repeat}/grading_report.json",
         details="<results>/mlebench/{split}/{arm}/{repeat}/details.json",

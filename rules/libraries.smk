@@ -267,7 +267,7 @@ rule export_library:
         events=lambda w: failure_files(loading.collections_behind(STUDY, w.library), "events.parquet"),
         page=sorted(str(path) for path in Path("resources/library_page").glob("*")),
     output:
-        folder=directory("<results>/exports/{library}"),
+        folder=directory("<results>/exports/libraries/{library}"),
     log:
         "<logs>/export_library/{library}.log",
     benchmark:

@@ -168,7 +168,7 @@ rule build_dashboard:
         "../scripts/build_dashboard.py"
 
 
-# On demand: snakemake results/exports
+# On demand: snakemake results/exports/trajectories
 rule export_trajectories:
     input:
         trajectories=lambda w: files("trajectory.jsonl", every_page()),
@@ -176,7 +176,7 @@ rule export_trajectories:
         final_of=lambda w: files("trajectory.jsonl", every_episode()),
         finals=lambda w: files("final.json", every_episode()),
     output:
-        exports=directory("<results>/exports"),
+        exports=directory("<results>/exports/trajectories"),
     log:
         "<logs>/export_trajectories.log",
     benchmark:

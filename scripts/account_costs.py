@@ -12,7 +12,7 @@ from rubrics_gym.report.specs import ATTEMPTS, REQUESTS, UNIT_COSTS
 from rubrics_gym.report.times import attempt_times, replaced_row, time_contrasts, time_rows
 from rubrics_gym.report.writing import write_table
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import AccountCosts
+from rubrics_gym.settings.rules import AccountCosts
 from rubrics_gym.store.attempts import AttemptRow
 
 

@@ -4,7 +4,7 @@ from rubrics_gym.failures.causes import Reviewer, evidence
 from rubrics_gym.failures.taxonomy import load_taxonomy
 from rubrics_gym.harness.recorder import read_trajectory
 from rubrics_gym.models.prompts import load_prompt
-from rubrics_gym.providers.opening import open_client
+from rubrics_gym.providers.opening import open_reader
 from rubrics_gym.records.archives import read_archive
 from rubrics_gym.records.columns import read_columns, write_records
 from rubrics_gym.records.failures import Cause, FailureEvent
@@ -12,13 +12,9 @@ from rubrics_gym.records.files import attempt_files, read_json, write_json_lines
 from rubrics_gym.records.grades import Grade
 from rubrics_gym.records.trajectory import FinalEvent
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.places import store_folder
-from rubrics_gym.settings.slices import Reader
-from rubrics_gym.store.serving import copy_ledger, work_key
+from rubrics_gym.settings.rules import Reader
 
 with job(snakemake, Reader) as (settings, log):
-    unit = f"attribute/{snakemake.wildcards.collection}"
-    account = work_key(settings, {"prompt": snakemake.input.prompt}, unit)
     failures = read_columns(snakemake.input.events, FailureEvent)
     reviewer = Reviewer(settings.model, load_prompt(snakemake.input.prompt), load_taxonomy(snakemake.input.taxonomy), settings.seed)
     trajectories = attempt_files(snakemake.input.trajectories, "trajectory.jsonl")
@@ -36,9 +32,7 @@ with job(snakemake, Reader) as (settings, log):
         deliverable = read_archive(archive).get(start.deliverable, b"").decode(errors="replace")
         on_the_way = [failure for failure in failures if failure.unit == start.unit]
         found.append(evidence(events, grade, deliverable, on_the_way))
-    with open_client(
-        settings.model, "reviewer", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.asking
-    ) as client:
+    with open_reader(snakemake, settings, "reviewer", f"attribute/{snakemake.wildcards.collection}") as client:
         client.ask_ahead((reviewer.request(one), 0) for one in found)
         causes = [reviewer.cause(one, client) for one in found]
     questions = [
@@ -46,5 +40,4 @@ with job(snakemake, Reader) as (settings, log):
     ]
     write_records(snakemake.output.causes, causes, Cause)
     write_json_lines(snakemake.output.questions, questions)
-    copy_ledger(store_folder(), [unit], snakemake.output.requests)
     log.info("%d attempts ended wrong, %d without a cause", len(causes), sum(cause.category is None for cause in causes))

@@ -13,7 +13,7 @@ from rubrics_gym.report.libraries import Run
 from rubrics_gym.report.specs import EXPOSURE, EXPOSURE_RUNS
 from rubrics_gym.report.writing import write_table
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import AuditExposure
+from rubrics_gym.settings.rules import AuditExposure
 
 with job(snakemake, AuditExposure) as (settings, log):
     inputs = snakemake.input

@@ -1,7 +1,6 @@
 """The dashboard: tables, figures and libraries in one self-contained page."""
 
 import os
-import subprocess
 from importlib.metadata import version
 from pathlib import Path
 
@@ -9,16 +8,11 @@ from rubrics_gym.records.files import read_json, read_records, write_text
 from rubrics_gym.records.rubrics import LibraryManifest, Rubric
 from rubrics_gym.report.dashboard import build_dashboard
 from rubrics_gym.report.writing import read_table
+from rubrics_gym.settings.code import commit
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import BuildDashboard
+from rubrics_gym.settings.rules import BuildDashboard
 
 PACKAGES = ("snakemake", "numpy", "pandas", "scipy", "scikit-learn", "onnxruntime")
-
-
-def commit() -> str:
-    """The commit that the page was made from, marked when files differ from it; empty outside a checkout."""
-    found = subprocess.run(["git", "describe", "--always", "--dirty", "--abbrev=12"], capture_output=True, text=True, check=False)
-    return found.stdout.strip()
 
 
 with job(snakemake, BuildDashboard) as (settings, log):
@@ -40,7 +34,6 @@ with job(snakemake, BuildDashboard) as (settings, log):
             "lost attempts": sum(row["state"] == "lost" for row in attempts),
             "requests": next((row["reserved"] for row in tables["requests"] if row["stage"] == "total"), "0"),
         },
-        "built": "",
         "pages": os.path.relpath(snakemake.input.pages, Path(snakemake.output.dashboard).parent),
     }
     write_text(snakemake.output.dashboard, build_dashboard(provenance, tables, figures, libraries))

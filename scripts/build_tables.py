@@ -18,7 +18,7 @@ from rubrics_gym.report.published import published_rows, read_published
 from rubrics_gym.report.specs import FAILURE_MIX, LIBRARIES, LIBRARY_DISTANCES, SUPPLY
 from rubrics_gym.report.writing import write_table
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import BuildTables
+from rubrics_gym.settings.rules import BuildTables
 
 with job(snakemake, BuildTables) as (settings, log):
     confidence = settings.statistics.confidence

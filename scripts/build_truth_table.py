@@ -10,7 +10,7 @@ from rubrics_gym.report.specs import PLANTED_MIX, TRUTH
 from rubrics_gym.report.truth import Attempt, findings, planted_mix_rows, read_plan, truth_rows
 from rubrics_gym.report.writing import write_table
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import BuildTruthTable
+from rubrics_gym.settings.rules import BuildTruthTable
 
 with job(snakemake, BuildTruthTable) as (settings, log):
     failures = [event for path in snakemake.input.events for event in read_columns(path, FailureEvent)]

@@ -3,22 +3,16 @@
 from rubrics_gym.failures.categories import Classifier
 from rubrics_gym.failures.taxonomy import load_taxonomy
 from rubrics_gym.models.prompts import load_prompt
-from rubrics_gym.providers.opening import open_client
+from rubrics_gym.providers.opening import open_reader
 from rubrics_gym.records.files import read_json, read_records, write_json, write_json_lines
 from rubrics_gym.records.rubrics import LibraryManifest, QuotaLine, Rubric
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.places import store_folder
-from rubrics_gym.settings.slices import DescribeLibrary
-from rubrics_gym.store.serving import copy_ledger, work_key
+from rubrics_gym.settings.rules import DescribeLibrary
 
 with job(snakemake, DescribeLibrary) as (settings, log):
-    unit = f"classify/{settings.library}"
-    account = work_key(settings, {"prompt": snakemake.input.prompt}, unit)
     merged = read_records(snakemake.input.merged, Rubric)
     classifier = Classifier(settings.model, load_prompt(snakemake.input.prompt), load_taxonomy(snakemake.input.taxonomy), settings.seed)
-    with open_client(
-        settings.model, "classifier", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.asking
-    ) as client:
+    with open_reader(snakemake, settings, "classifier", f"classify/{settings.library}") as client:
         client.ask_ahead((classifier.rubric_request(rubric), 0) for rubric in merged if classifier.has_to_ask(rubric))
         rubrics = [classifier.sorted_rubric(rubric, client) for rubric in merged]
     candidates, rejected, quota = (snakemake.input.get(name) for name in ("candidates", "rejected", "quota"))
@@ -37,5 +31,4 @@ with job(snakemake, DescribeLibrary) as (settings, log):
     )
     write_json_lines(snakemake.output.rubrics, rubrics)
     write_json(snakemake.output.manifest, manifest)
-    copy_ledger(store_folder(), [unit], snakemake.output.requests)
     log.info("%d rubrics, %d without a category", len(rubrics), manifest.unclassified)

@@ -1,17 +1,15 @@
 """One rollout of the agent on a pool task: served from the store when it was made before, else made there and copied here."""
 
-from rubrics_gym.harness.attempts import PLAN, WorkPlace, agent_seed, complete_plan, record_attempt
+from rubrics_gym.harness.attempts import FILES, WorkPlace, agent_seed, complete_plan, open_plan, record_attempt
 from rubrics_gym.harness.episode import PROTOCOL, Attempt
 from rubrics_gym.models.prompts import load_prompt
 from rubrics_gym.providers.opening import open_client
-from rubrics_gym.records.files import append_json_line
 from rubrics_gym.settings.code import digest
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.places import store_folder
-from rubrics_gym.settings.slices import CollectRollout
+from rubrics_gym.settings.rules import CollectRollout
 from rubrics_gym.settings.study import Arm, CodeRuns
 from rubrics_gym.settings.units import KEYED_INPUTS
-from rubrics_gym.store.serving import copy_ledger, deliver, obtain, open_attempts, work_key, write_attempts
+from rubrics_gym.store.serving import hand_over, obtain, open_attempts, work_key
 
 with job(snakemake, CollectRollout) as (settings, log):
     w = snakemake.wildcards
@@ -21,10 +19,7 @@ with job(snakemake, CollectRollout) as (settings, log):
     store = open_attempts(snakemake.resources.asking)
 
     def make(attempt):
-        def plan(line):
-            append_json_line(attempt.folder / PLAN, line)
-
-        (attempt.folder / PLAN).touch()
+        plan = open_plan(attempt.folder)
         given = {"plan": plan} if settings.simulation else {}
         with (
             WorkPlace(snakemake.input.public) as place,
@@ -60,8 +55,4 @@ with job(snakemake, CollectRollout) as (settings, log):
     key = work_key(settings, asked, PROTOCOL)
     attempt, made = obtain(store, unit, key, code, make)
     log.info("%s attempt %s", "made" if made else "served from the store:", attempt.name)
-    deliver(attempt, {"trajectory.jsonl": snakemake.output.trajectory, "artifacts.tar.gz": snakemake.output.artifacts})
-    if snakemake.output.get("plan"):
-        deliver(attempt, {PLAN: snakemake.output.plan})
-    copy_ledger(store_folder(), [unit], snakemake.output.requests)
-    write_attempts(store, unit, snakemake.output.attempts)
+    hand_over(store, attempt, FILES, [unit], snakemake.output)

@@ -10,7 +10,7 @@ from rubrics_gym.report.failures import failure_rate_rows, mix_distance_rows
 from rubrics_gym.report.specs import FAILURE_RATES, MIX_DISTANCES
 from rubrics_gym.report.writing import write_table
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import CompareMixes
+from rubrics_gym.settings.rules import CompareMixes
 
 with job(snakemake, CompareMixes) as (settings, log):
     commands = {Path(path).parent.name: read_columns(path, ObservedCommand) for path in snakemake.input.commands}

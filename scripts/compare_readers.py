@@ -10,7 +10,7 @@ from rubrics_gym.report.readers import agreement_rows, confusion_rows, corrected
 from rubrics_gym.report.specs import AGREEMENT, CONFUSION, CORRECTED_MIX
 from rubrics_gym.report.writing import write_table
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import CompareReaders
+from rubrics_gym.settings.rules import CompareReaders
 
 with job(snakemake, CompareReaders) as (settings, log):
     taxonomy = load_taxonomy(snakemake.input.taxonomy)

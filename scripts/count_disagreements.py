@@ -8,7 +8,7 @@ from rubrics_gym.records.grades import Grade
 from rubrics_gym.report.specs import DISAGREEMENTS
 from rubrics_gym.report.writing import write_table
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import Nothing
+from rubrics_gym.settings.rules import Nothing
 
 with job(snakemake, Nothing) as (settings, log):
     # …/rollouts/COLLECTION/BENCHMARK/TASK/ATTEMPT/grade.json, …/episodes/SPLIT/ARM/REPEAT/BENCHMARK/TASK/grade.json: both are five up

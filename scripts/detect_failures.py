@@ -7,7 +7,7 @@ from rubrics_gym.records.columns import write_records
 from rubrics_gym.records.failures import FailureEvent, ObservedCommand
 from rubrics_gym.records.files import attempt_files
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import Nothing
+from rubrics_gym.settings.rules import Nothing
 
 with job(snakemake, Nothing) as (settings, log):
     rules = load_rules(snakemake.input.types)

@@ -7,7 +7,7 @@ from rubrics_gym.report import evaluation_figures as evaluation
 from rubrics_gym.report.figures import contrasts_figure, failure_mix_figure, precision_recall_figure, validity_figure
 from rubrics_gym.report.writing import read_table
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import Nothing
+from rubrics_gym.settings.rules import Nothing
 
 FIGURES = {
     "failure_mix": (failure_mix_figure, ("failure_mix",)),

@@ -9,7 +9,7 @@ from rubrics_gym.records.files import attempt_files, iter_json_lines, read_recor
 from rubrics_gym.records.rubrics import Rubric
 from rubrics_gym.records.trajectory import CommandEvent
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import DrawLabelSheet
+from rubrics_gym.settings.rules import DrawLabelSheet
 
 with job(snakemake, DrawLabelSheet) as (settings, log):
     steps = {}

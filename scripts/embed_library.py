@@ -9,7 +9,7 @@ from rubrics_gym.libraries.index import build
 from rubrics_gym.records.files import read_records, whole_file
 from rubrics_gym.records.rubrics import Rubric
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import Nothing
+from rubrics_gym.settings.rules import Nothing
 
 with job(snakemake, Nothing) as (settings, log):
     rubrics = read_records(snakemake.input.rubrics, Rubric)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import ExportEncoder
+from rubrics_gym.settings.rules import ExportEncoder
 
 with job(snakemake, ExportEncoder) as (settings, log):
     from rubrics_gym.libraries.encoder_export import export

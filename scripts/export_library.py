@@ -10,7 +10,7 @@ from rubrics_gym.records.files import read_json, read_records, whole_file, write
 from rubrics_gym.records.rubrics import LibraryManifest, Rubric
 from rubrics_gym.report.library_page import library_page
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import Nothing
+from rubrics_gym.settings.rules import Nothing
 
 with job(snakemake, Nothing) as (settings, log):
     manifest = LibraryManifest.model_validate(read_json(snakemake.input.manifest))

@@ -10,7 +10,7 @@ from rubrics_gym.records.files import attempt_files, read_json, write_json
 from rubrics_gym.records.grades import Grade
 from rubrics_gym.records.trajectory import FinalEvent
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import Nothing
+from rubrics_gym.settings.rules import Nothing
 
 with job(snakemake, Nothing) as (settings, log):
     finals = dict(zip(snakemake.input.final_of, snakemake.input.finals, strict=True))

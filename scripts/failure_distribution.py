@@ -6,7 +6,7 @@ from rubrics_gym.records.columns import read_columns
 from rubrics_gym.records.failures import Categorized, Cause, FailureEvent
 from rubrics_gym.records.files import write_json
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import FailureDistribution
+from rubrics_gym.settings.rules import FailureDistribution
 
 with job(snakemake, FailureDistribution) as (settings, log):
     counted = distribution(

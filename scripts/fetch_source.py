@@ -3,7 +3,7 @@
 import os
 
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import Nothing
+from rubrics_gym.settings.rules import Nothing
 from rubrics_gym.tasks.catalog import load_benchmark
 from rubrics_gym.tasks.fetching import fetch
 from rubrics_gym.tasks.loaders import loader_of

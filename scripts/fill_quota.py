@@ -10,19 +10,15 @@ from rubrics_gym.libraries.quota import Bin, QuotaMiner, plan, spread_over_tasks
 from rubrics_gym.libraries.readings import failures_by_bin
 from rubrics_gym.libraries.rollouts import read_rollouts
 from rubrics_gym.models.prompts import load_prompt
-from rubrics_gym.providers.opening import open_client
+from rubrics_gym.providers.opening import open_reader
 from rubrics_gym.records.columns import read_columns
 from rubrics_gym.records.failures import Categorized, Cause, Distribution, FailureEvent
 from rubrics_gym.records.files import read_json, write_json, write_json_lines
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.places import store_folder
-from rubrics_gym.settings.slices import FillQuota
-from rubrics_gym.store.serving import copy_ledger, work_key
+from rubrics_gym.settings.rules import FillQuota
 
 with job(snakemake, FillQuota) as (settings, log):
     inputs, recipe = snakemake.input, settings.recipe
-    unit = f"mine/quota/{snakemake.wildcards.library}"
-    account = work_key(settings, {"prompt": inputs.prompt, "target": inputs.target}, unit)
     target = Distribution.model_validate(read_json(inputs.target))
     wanted = {share.bin: share.count for share in target.shares}
     failures = failures_by_bin(
@@ -45,7 +41,7 @@ with job(snakemake, FillQuota) as (settings, log):
     )
     taxonomy = load_taxonomy(inputs.taxonomy)
     rubrics, candidates, lines, rejected = [], [], [], Counter()
-    with open_client(settings.model, "miner", settings.simulation, unit, account, inputs.prices, snakemake.resources.asking) as client:
+    with open_reader(snakemake, settings, "miner", f"mine/quota/{snakemake.wildcards.library}", target=inputs.target) as client:
         for name in sorted(wanted, key=lambda name: (-wanted[name], name)):
             readings = spread_over_tasks(failures.get(name, ()))
             share = wanted[name] / sum(wanted.values())
@@ -59,5 +55,4 @@ with job(snakemake, FillQuota) as (settings, log):
     write_json_lines(snakemake.output.merged, rubrics)
     write_json_lines(snakemake.output.quota, lines)
     write_json(snakemake.output.rejected, dict(sorted(rejected.items())))
-    copy_ledger(store_folder(), [unit], snakemake.output.requests)
     log.info("%d of %d rubrics written", len(rubrics), recipe.size)

@@ -13,14 +13,15 @@ from pathlib import Path
 import yaml
 
 from rubrics_gym.records.files import DamagedFile, read_records, write_text
+from rubrics_gym.settings.code import commit
 from rubrics_gym.settings.loading import ConfigurationError, load_study, read_file
 from rubrics_gym.settings.places import store_folder
 from rubrics_gym.settings.study import Protocol
 from rubrics_gym.store.attempts import AttemptRow
-from rubrics_gym.store.ledger import read_ledger
+from rubrics_gym.store.ledger import read_entries
 from rubrics_gym.studies.protocols import CONFIG, PROTOCOLS, FinishedRun, write_protocol
 
-# Measured times and what is made from them differ between equal runs; the page also names the commit.
+# Measured times, and what is made from them, differ between equal runs; the page also names the commit.
 ARTEFACTS = (
     "tasks/*/*/*.tar.gz",
     "rollouts/*/*/*/*/*.*",
@@ -33,19 +34,25 @@ ARTEFACTS = (
     "figures/*.svg",
 )
 LOOKS = ("resources/dashboard/", "resources/pages/")
-MEASURED = {"tables/times.csv", "tables/verification.csv", "figures/times.svg"}
+NOT_COMPARED = {
+    "tables/times.csv",
+    "tables/time_contrasts.csv",
+    "tables/replaced.csv",
+    "figures/time_validity.svg",
+    "tables/verification.csv",
+}
 
 
 def units(results: Path) -> set[str]:
     """Every unit that the results of a study say asked a model or was attempted."""
-    asked = {line.unit for path in results.rglob("*requests.jsonl") for line in read_ledger(path)}
+    asked = {entry.unit for path in results.rglob("*requests.jsonl") for entry in read_entries(path) if entry.unit}
     return asked | {row.unit for path in results.rglob("*attempts.jsonl") for row in read_records(path, AttemptRow)}
 
 
 def artefacts(results: Path) -> list[Path]:
     """What must come out equal, byte for byte."""
     found = {path for pattern in ARTEFACTS for path in results.glob(pattern) if path.is_file()}
-    return sorted(path for path in found if path.relative_to(results).as_posix() not in MEASURED)
+    return sorted(path for path in found if path.relative_to(results).as_posix() not in NOT_COMPARED)
 
 
 def write_config(folder: Path, settings: dict[str, object], protocol: Protocol | None) -> None:
@@ -61,12 +68,6 @@ def run(*arguments: str) -> str:
     if done.returncode:
         sys.exit(f"freeze: the study did not finish, so nothing was frozen:\n{(done.stderr or done.stdout)[-2000:]}")
     return done.stdout + done.stderr
-
-
-def commit() -> str:
-    """The commit of the checkout, marked when files differ from it; empty outside one."""
-    found = subprocess.run(["git", "describe", "--always", "--dirty", "--abbrev=12"], capture_output=True, text=True, check=False)
-    return found.stdout.strip()
 
 
 def planned(printed: str) -> dict[str, int]:

@@ -17,7 +17,7 @@ from rubrics_gym.records.archives import unpack_archive
 from rubrics_gym.records.files import write_json
 from rubrics_gym.settings.code import digest
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import GradeAcceptance
+from rubrics_gym.settings.rules import GradeAcceptance
 from rubrics_gym.settings.study import Arm, CodeRuns, ModelSettings
 
 with job(snakemake, GradeAcceptance) as (settings, log):

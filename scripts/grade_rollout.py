@@ -11,7 +11,7 @@ from rubrics_gym.harness.recorder import read_trajectory
 from rubrics_gym.records.archives import unpack_archive
 from rubrics_gym.records.files import read_json, write_json
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import GradeAttempt
+from rubrics_gym.settings.rules import GradeAttempt
 
 with job(snakemake, GradeAttempt) as (settings, log), tempfile.TemporaryDirectory() as folder:
     events = read_trajectory(snakemake.input.trajectory)

@@ -4,7 +4,7 @@ from rubrics_gym.grading.bundle import PrivateBundle
 from rubrics_gym.grading.mlebench import self_test
 from rubrics_gym.records.files import write_json
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import Nothing
+from rubrics_gym.settings.rules import Nothing
 
 with job(snakemake, Nothing) as (settings, log):
     test = self_test(PrivateBundle(snakemake.input.private))

@@ -7,7 +7,7 @@ from rubrics_gym.interchange.formats import find
 from rubrics_gym.interchange.importing import ImportRow, import_runs
 from rubrics_gym.records.files import whole_file
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import ImportCollection
+from rubrics_gym.settings.rules import ImportCollection
 
 with job(snakemake, ImportCollection) as (settings, log):
     single = Path(settings.path).is_file()

@@ -3,7 +3,7 @@
 from rubrics_gym.libraries.exchange import read_library
 from rubrics_gym.records.files import write_json_lines
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import ImportLibrary
+from rubrics_gym.settings.rules import ImportLibrary
 
 with job(snakemake, ImportLibrary) as (settings, log):
     rubrics = read_library(snakemake.input.library)

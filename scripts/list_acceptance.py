@@ -5,7 +5,7 @@ from rubrics_gym.records.files import read_json
 from rubrics_gym.report.specs import ACCEPTANCE
 from rubrics_gym.report.writing import write_table
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import Nothing
+from rubrics_gym.settings.rules import Nothing
 
 with job(snakemake, Nothing) as (settings, log):
     tried = [Acceptance.model_validate(read_json(path)) for path in snakemake.input.acceptance]

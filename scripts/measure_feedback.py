@@ -13,7 +13,7 @@ from rubrics_gym.report.feedback import alarm_rows, alarms, feedback_rows, rubri
 from rubrics_gym.report.judge_specs import ALARMS, FEEDBACK, RUBRIC_ALARMS, SAMPLED
 from rubrics_gym.report.writing import write_table
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import MeasureFeedback
+from rubrics_gym.settings.rules import MeasureFeedback
 
 with job(snakemake, MeasureFeedback) as (settings, log):
     rules, confidence = load_rules(snakemake.input.types), settings.confidence

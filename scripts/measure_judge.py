@@ -17,7 +17,7 @@ from rubrics_gym.records.rubrics import Rubric
 from rubrics_gym.report.judge_tables import JUDGE_TABLES, judge_tables
 from rubrics_gym.report.writing import write_table
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import MeasureJudge
+from rubrics_gym.settings.rules import MeasureJudge
 from rubrics_gym.settings.study import Sight
 
 with job(snakemake, MeasureJudge) as (settings, log):

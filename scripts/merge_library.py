@@ -8,7 +8,7 @@ from rubrics_gym.libraries.merging import merge, merging_text, tfidf_vectors
 from rubrics_gym.records.files import read_records, write_json_lines
 from rubrics_gym.records.rubrics import Rubric
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import MergeLibrary
+from rubrics_gym.settings.rules import MergeLibrary
 from rubrics_gym.settings.study import Likeness
 
 with job(snakemake, MergeLibrary) as (settings, log):

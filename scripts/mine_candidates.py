@@ -13,7 +13,7 @@ from rubrics_gym.records.files import write_json, write_json_lines
 from rubrics_gym.settings.asking import read_asking
 from rubrics_gym.settings.job import job
 from rubrics_gym.settings.places import store_folder
-from rubrics_gym.settings.slices import MineCandidates
+from rubrics_gym.settings.rules import MineCandidates
 from rubrics_gym.store.serving import copy_ledger, work_key
 
 PATIENCE_S = 24 * 3600.0  # another library of the same miner may be reading the same rollouts: its answers are worth waiting for

@@ -1,7 +1,7 @@
 """Build the public and the private bundle of one task."""
 
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import Nothing
+from rubrics_gym.settings.rules import Nothing
 from rubrics_gym.tasks.bundles import build_task
 
 with job(snakemake, Nothing) as (settings, log):

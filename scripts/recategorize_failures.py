@@ -3,24 +3,15 @@
 from rubrics_gym.failures.categories import Classifier
 from rubrics_gym.failures.taxonomy import load_taxonomy
 from rubrics_gym.models.prompts import load_prompt
-from rubrics_gym.providers.opening import open_client
+from rubrics_gym.providers.opening import open_reader
 from rubrics_gym.records.columns import read_columns, write_records
 from rubrics_gym.records.failures import Categorized, FailureEvent
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.places import store_folder
-from rubrics_gym.settings.slices import Reader
-from rubrics_gym.store.serving import copy_ledger, work_key
+from rubrics_gym.settings.rules import Reader
 
 with job(snakemake, Reader) as (settings, log):
-    unit = f"classify_again/{snakemake.wildcards.collection}"
-    account = work_key(settings, {"prompt": snakemake.input.prompt}, unit)
-    events = read_columns(snakemake.input.events, FailureEvent)
     classifier = Classifier(settings.model, load_prompt(snakemake.input.prompt), load_taxonomy(snakemake.input.taxonomy), settings.seed)
-    with open_client(
-        settings.model, "second_classifier", settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.asking
-    ) as client:
-        client.ask_ahead((classifier.event_request(event), 0) for event in events)
-        answers = [classifier.event(event, client) for event in events]
+    with open_reader(snakemake, settings, "second_classifier", f"classify_again/{snakemake.wildcards.collection}") as client:
+        answers = classifier.events(read_columns(snakemake.input.events, FailureEvent), client)
     write_records(snakemake.output.categories, answers, Categorized)
-    copy_ledger(store_folder(), [unit], snakemake.output.requests)
     log.info("%d failures, %d without a category", len(answers), sum(answer.category is None for answer in answers))

@@ -4,7 +4,7 @@ from rubrics_gym.libraries.published import Published, recompute
 from rubrics_gym.report.specs import PUBLISHED_LIBRARIES
 from rubrics_gym.report.writing import write_table
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import Nothing
+from rubrics_gym.settings.rules import Nothing
 
 with job(snakemake, Nothing) as (settings, log):
     lines = recompute(Published("resources/published"))

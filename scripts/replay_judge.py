@@ -10,7 +10,7 @@ from rubrics_gym.providers.opening import open_client
 from rubrics_gym.records.files import write_json_lines
 from rubrics_gym.settings.job import job
 from rubrics_gym.settings.places import store_folder
-from rubrics_gym.settings.slices import ReplayJudge
+from rubrics_gym.settings.rules import ReplayJudge
 from rubrics_gym.store.serving import copy_ledger, work_key
 
 with job(snakemake, ReplayJudge) as (settings, log):

@@ -9,7 +9,7 @@ from rubrics_gym.records.files import read_json, whole_file, write_json
 from rubrics_gym.records.grades import Grade
 from rubrics_gym.records.trajectory import EndEvent, StartEvent
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import Nothing
+from rubrics_gym.settings.rules import Nothing
 
 with job(snakemake, Nothing) as (settings, log):
     attempts = []

@@ -2,18 +2,16 @@
 
 from contextlib import ExitStack
 
-from rubrics_gym.harness.attempts import PLAN, SNAPSHOTS, WorkPlace, agent_seed, complete_plan, record_attempt
+from rubrics_gym.harness.attempts import FILES, SNAPSHOTS, WorkPlace, agent_seed, complete_plan, open_plan, record_attempt
 from rubrics_gym.harness.episode import PROTOCOL, Attempt
 from rubrics_gym.models.prompts import load_prompt
 from rubrics_gym.providers.opening import open_client
 from rubrics_gym.records.archives import write_archive
-from rubrics_gym.records.files import append_json_line
 from rubrics_gym.settings.code import digest
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.places import store_folder
-from rubrics_gym.settings.slices import RunEpisode
+from rubrics_gym.settings.rules import RunEpisode
 from rubrics_gym.settings.units import KEYED_INPUTS
-from rubrics_gym.store.serving import copy_ledger, deliver, obtain, open_attempts, work_key, write_attempts
+from rubrics_gym.store.serving import hand_over, obtain, open_attempts, work_key
 
 
 def open_judge(stack, settings, unit, account, inputs, asking):
@@ -40,10 +38,7 @@ with job(snakemake, RunEpisode) as (settings, log):
     store = open_attempts(snakemake.resources.asking)
 
     def make(attempt):
-        def plan(line):
-            append_json_line(attempt.folder / PLAN, line)
-
-        (attempt.folder / PLAN).touch()
+        plan = open_plan(attempt.folder)
         given = {"plan": plan} if settings.simulation else {}
         with ExitStack() as stack:
             place = stack.enter_context(WorkPlace(snakemake.input.public))
@@ -81,13 +76,7 @@ with job(snakemake, RunEpisode) as (settings, log):
     key = work_key(settings, asked, PROTOCOL)
     attempt, made = obtain(store, unit, key, code, make)
     log.info("%s attempt %s", "made" if made else "served from the store:", attempt.name)
-    deliver(attempt, {"trajectory.jsonl": snakemake.output.trajectory, "artifacts.tar.gz": snakemake.output.artifacts})
-    if snakemake.output.get("snapshots"):
-        if settings.snapshots:
-            deliver(attempt, {SNAPSHOTS: snakemake.output.snapshots})
-        else:  # an arm in which no prediction stands in for a run
-            write_archive(snakemake.output.snapshots, {})
-    if snakemake.output.get("plan"):
-        deliver(attempt, {PLAN: snakemake.output.plan})
-    copy_ledger(store_folder(), [unit, judge_unit], snakemake.output.requests)
-    write_attempts(store, unit, snakemake.output.attempts)
+    files = {**FILES, SNAPSHOTS: "snapshots"} if settings.snapshots else FILES
+    if snakemake.output.get("snapshots") and not settings.snapshots:  # an arm in which no prediction stands in for a run
+        write_archive(snakemake.output.snapshots, {})
+    hand_over(store, attempt, files, [unit, judge_unit], snakemake.output)

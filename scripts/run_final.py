@@ -7,7 +7,7 @@ from rubrics_gym.records.files import write_json
 from rubrics_gym.settings.code import digest
 from rubrics_gym.settings.job import job
 from rubrics_gym.settings.places import store_folder, wheel_folder
-from rubrics_gym.settings.slices import RunFinal
+from rubrics_gym.settings.rules import RunFinal
 from rubrics_gym.store.attempts import AttemptStore
 from rubrics_gym.store.serving import deliver, work_key, write_attempts
 

@@ -11,7 +11,7 @@ from rubrics_gym.judge.shadows import shadow_runs
 from rubrics_gym.records.files import write_json_lines
 from rubrics_gym.settings.job import job
 from rubrics_gym.settings.places import wheel_folder
-from rubrics_gym.settings.slices import RunShadows
+from rubrics_gym.settings.rules import RunShadows
 
 with job(snakemake, RunShadows) as (settings, log):
     source = snakemake.input.snapshots

@@ -5,7 +5,7 @@ from rubrics_gym.libraries.nulls import sample
 from rubrics_gym.records.files import read_records, write_json, write_json_lines
 from rubrics_gym.records.rubrics import Rubric
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import DeriveLibrary
+from rubrics_gym.settings.rules import DeriveLibrary
 
 with job(snakemake, DeriveLibrary) as (settings, log):
     source = read_records(snakemake.input.rubrics, Rubric)

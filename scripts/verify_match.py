@@ -6,7 +6,7 @@ from rubrics_gym.records.failures import Categorized, Cause, FailureEvent
 from rubrics_gym.records.files import read_json, read_records, write_json_lines
 from rubrics_gym.records.rubrics import LibraryManifest, Rubric
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import Nothing
+from rubrics_gym.settings.rules import Nothing
 
 with job(snakemake, Nothing) as (settings, log):
     checks = verify(

@@ -5,7 +5,7 @@ from pathlib import Path
 from rubrics_gym.report.specs import VERIFICATION
 from rubrics_gym.report.writing import write_table
 from rubrics_gym.settings.job import job
-from rubrics_gym.settings.slices import VerifyProtocol
+from rubrics_gym.settings.rules import VerifyProtocol
 from rubrics_gym.settings.study import Reproduction
 from rubrics_gym.studies.protocols import changed_code, frozen_tables, read_lock, read_manifest
 from rubrics_gym.studies.verification import recomputed, reexecuted

@@ -42,7 +42,8 @@ from rubrics_gym.report.times import AttemptTimes, replaced_row, time_contrasts,
 from rubrics_gym.report.truth import Finding, planted_mix_rows, truth_rows
 from rubrics_gym.report.writing import format_cell
 from rubrics_gym.settings.comparisons import default_pairs, describe, questions
-from rubrics_gym.settings.slices import CompareReaders, MeasureJudge, settings_of
+from rubrics_gym.settings.rules import CompareReaders, MeasureJudge
+from rubrics_gym.settings.slices import settings_of
 from rubrics_gym.settings.study import (
     Arm,
     CodeRuns,

@@ -311,8 +311,8 @@ print(json.dumps(counts))
 
 def exports(evidence: Evidence, run: Run) -> None:
     """ATIF against its schema; Inspect's own reader, in an environment that is thrown away, shows the same turns, calls and exit codes."""
-    made = few(run, "exports")
-    folder = run.clone.folder / "results_few" / "exports"
+    made = few(run, "exports/trajectories")
+    folder = run.clone.folder / "results_few" / "exports" / "trajectories"
     documents = sorted((folder / "atif").rglob("*.json")) if made else []
     schema = SHARED / "schemas" / "atif_v1.8.schema.json"
     if schema.is_file():

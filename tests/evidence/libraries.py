@@ -228,12 +228,12 @@ def quotas(evidence: Evidence, clone: Clone) -> None:
 
 def exchange(evidence: Evidence, clone: Clone) -> None:
     """Out and in again: the imported library is the exported one."""
-    made = clone.run("snakemake", "results/exports/filtered_pool", *MINERS)
-    folder = clone.folder / "results/exports/filtered_pool"
+    made = clone.run("snakemake", "results/exports/libraries/filtered_pool", *MINERS)
+    folder = clone.folder / "results/exports/libraries/filtered_pool"
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     wanted = {"rubrics.jsonl", "schema.json", "README.md", "checklist.md", "instructions.md", "index.html"}
     evidence.item("export", made.returncode == 0 and wanted <= set(names), ", ".join(names) or made.stderr[-500:])
-    given = {"recipe": "import", "path": "results/exports/filtered_pool/rubrics.jsonl"}
+    given = {"recipe": "import", "path": "results/exports/libraries/filtered_pool/rubrics.jsonl"}
     (clone.folder / "imported.yaml").write_text(yaml.safe_dump({"extends": "config/studies/miners.yaml", "libraries": {"given": given}}))
     run = clone.run("snakemake", "results/libraries/given/rubrics.jsonl", "--configfile", "imported.yaml")
     same = run.returncode == 0 and [one.id for one in library(clone, "given")] == [one.id for one in library(clone, "filtered_pool")]

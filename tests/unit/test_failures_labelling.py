@@ -25,7 +25,7 @@ from rubrics_gym.records.failures import Categorized, Cause, FailureEvent
 from rubrics_gym.records.rubrics import Rubric, RubricKind, Support
 from rubrics_gym.records.trajectory import CommandEvent, CommandKind, Route
 from rubrics_gym.report.readers import agreement_rows, confusion_rows, corrected_rows
-from rubrics_gym.settings.slices import CompareReaders
+from rubrics_gym.settings.rules import CompareReaders
 from rubrics_gym.settings.study import Statistics
 
 TAXONOMY = load_taxonomy(Path(__file__).parents[2] / "resources/taxonomy.yaml")

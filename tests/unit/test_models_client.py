@@ -184,3 +184,13 @@ def test_a_simulated_model_that_errs_in_another_way_is_asked_anew(tmp_path: Path
             LiveClient(lambda: provider, ledger, PRICES, Allowance(DOLLAR), simulation={"miss": miss}, clock=lambda: NOW).ask(REQUEST)
     assert len(provider.asked) == 2
     assert all(request == REQUEST for request in provider.asked)  # and it is shown nothing of that
+
+
+def test_an_answer_whose_tokens_have_no_price_is_stored_and_charged_at_its_maximum(tmp_path: Path) -> None:
+    provider = Scripted(ANSWER.model_copy(update={"usage": Usage(input_tokens=10, output_tokens=4, cache_write_1h_tokens=7)}))
+    live = ask(tmp_path, provider)
+    again = ask(tmp_path, provider)
+    assert live.response == again.response == provider.script[0]
+    assert (again.served, len(provider.asked)) == ("store", 1)
+    (line,) = read_requests(tmp_path)
+    assert line.cost_microdollars == line.max_cost_microdollars > 0

@@ -1,5 +1,6 @@
 """Fingerprints change with the code and with nothing else."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,20 @@ def test_reach_leaves_out_rooms_and_adds_modules_opened_by_name(tree: Path) -> N
 def test_live_transports_are_not_code() -> None:
     script = Path(code.SCRIPTS / "rubrics_gym" / "providers" / "opening.py")
     assert not any(module in code.reach(script, also=code.TRANSPORTS) for module in code.TRANSPORTS)
+
+
+@pytest.mark.parametrize(
+    ("rule", "role"),
+    [
+        ("collect_rollout", "agent"),
+        ("replay_judge", "judge"),
+        ("mine_candidates", "miner"),
+        ("categorize_failures", "classifier"),
+        ("attribute_causes", "reviewer"),
+    ],
+)
+def test_every_module_of_a_simulated_model_is_in_the_fingerprints_of_the_rules_that_ask_it(rule: str, role: str) -> None:
+    model = f"{code.PACKAGE}.providers.simulated.{role}"
+    folder = code.SCRIPTS / Path(*model.split("."))
+    modules = {model} | {f"{model}.{path.stem}" for path in folder.glob("*.py") if path.stem != "__init__"}
+    assert modules <= json.loads(code.code_of(rule, also=(model,))).keys()

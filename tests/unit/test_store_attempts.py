@@ -12,6 +12,7 @@ import pytest
 from rubrics_gym.records.files import DamagedFile
 from rubrics_gym.store.attempts import Attempt, AttemptState, AttemptStore, UnknownUnit
 from rubrics_gym.store.requests import Ledger
+from rubrics_gym.store.serving import obtain
 from rubrics_gym.store.storage import LeaseHeld
 
 UNIT = "episodes/quick/notice/0/packaged/fair-affairs-rating"
@@ -167,3 +168,15 @@ time.sleep(60)
         worker.wait()
     assert states(store) == [("a", 1, AttemptState.LOST)]
     assert make(store).number == 2
+
+
+def test_what_another_process_completes_while_this_one_waits_for_the_lease_is_served(tmp_path: Path) -> None:
+    class Overtaken(AttemptStore):
+        def begin(self, unit: str, key: str, code: str = "") -> Attempt:
+            make(AttemptStore(tmp_path))
+            return super().begin(unit, key, code)
+
+    store = Overtaken(tmp_path)
+    attempt, made = obtain(store, UNIT, KEY, "", lambda _: pytest.fail("made twice"))
+    assert (attempt.number, made) == (1, False)
+    assert [row.state.value for row in store.rows(UNIT)] == ["complete", "superseded"]

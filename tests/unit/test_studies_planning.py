@@ -11,11 +11,14 @@ from tests.workflow.conftest import TOP
 
 from rubrics_gym.harness.episode import PROTOCOL
 from rubrics_gym.models.prices import load_prices
+from rubrics_gym.models.request import Usage
 from rubrics_gym.settings.loading import load_study, read_file
 from rubrics_gym.settings.slices import SLICES
+from rubrics_gym.settings.study import RoleName
 from rubrics_gym.store.attempts import AttemptStore
+from rubrics_gym.store.ledger import LedgerLine, State
 from rubrics_gym.store.serving import work_key
-from rubrics_gym.studies.estimates import Expectation, Limit, Span, UnitUse, estimate, load_expectations, predicted_sum
+from rubrics_gym.studies.estimates import Expectation, Limit, Span, UnitUse, estimate, load_expectations, predicted_sum, use_of_unit
 from rubrics_gym.studies.planning import PlannedJob, Plans, plan_text
 
 PRICES = load_prices(TOP / "resources" / "prices.yaml")
@@ -102,3 +105,38 @@ def test_hours_come_from_measured_jobs_and_are_unknown_without_one(tmp_path: Pat
 
 def test_nothing_to_do_is_said_so() -> None:
     assert "nothing would run" in plan_text("default", [])
+
+
+def test_all_tokens_of_a_prompt_count_also_those_kept_for_an_hour() -> None:
+    usage = Usage(input_tokens=1, cache_read_tokens=2, cache_write_tokens=4, cache_write_1h_tokens=8)
+    line = LedgerLine(
+        record="a-1", key="a", unit="u", occurrence=0, purpose="mine", model=MODEL, state=State.RETURNED, at="", max_cost_microdollars=1,
+        usage=usage.model_dump(),
+    )  # fmt: skip
+    found = use_of_unit([line], MODEL, TODAY, PRICES)
+    assert found is not None and found.input_tokens == 15
+
+
+def planned_dollars(tmp_path: Path, job: PlannedJob, role: RoleName) -> float:
+    """The most that a plan says that one job of the live study may cost, each answer as dear as can be."""
+    dear = Span(low=1e9, typical=1e9, high=1e9)
+    expectations = dict.fromkeys(EXPECTATIONS, Expectation(requests=dear, input_tokens=dear, output_tokens=dear))
+    config = read_file(TOP / "config" / "studies" / "live.yaml")
+    config["arms"]["task_only"]["limits_factor"] = 2.0
+    study = load_study(config, "live")
+    (line,) = Plans(study, tmp_path / "store", PRICES, TODAY, expectations).lines([job], tmp_path / "none")
+    return line.estimates[role].dollars.high
+
+
+def test_an_episode_may_cost_what_its_arm_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(TOP)
+    wildcards = {"split": "quick", "arm": "task_only", "repeat": "0", "benchmark": "packaged", "task": "a-task"}
+    job = PlannedJob("run_episode", wildcards, {}, ())
+    assert planned_dollars(tmp_path, job, "agent") == pytest.approx(2 * 3.0)
+    assert planned_dollars(tmp_path, job, "judge") == pytest.approx(20)
+
+
+def test_the_allowance_of_a_replayed_judge_is_of_each_episode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(TOP)
+    wildcards = {"judge": "task_only", "library_name": "no_library", "split": "quick"}
+    assert planned_dollars(tmp_path, PlannedJob("replay_judge", wildcards, {}, (), attempts_read=4), "judge") == pytest.approx(4 * 20)

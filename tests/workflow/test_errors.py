@@ -19,6 +19,10 @@ from tests.workflow.conftest import Workflow
             "arms={matched: {judge: {library: matchd}}}",
             "the library `matchd`, which the configuration does not define. Did you mean `matched`?",
         ),
+        (
+            "evaluation={unreachable: [orange-juice]}",
+            "`evaluation.unreachable` names `orange-juice`, which is no held-out task of packaged",
+        ),
         ("evaluation={split: lite}", "has no split `lite`; it has quick"),
         ("evaluation={benchmark: nowhere}", "there is no benchmark `nowhere`"),
         ("collections={pool: {tasks: {benchmark: nowhere}}}", "there is no benchmark `nowhere`"),
@@ -42,6 +46,12 @@ def test_a_mistaken_configuration_is_one_paragraph(tree: Workflow, overlay: str,
     assert says in printed
     assert "Traceback" not in printed
     assert not (tree.folder / "results").exists()
+
+
+def test_a_split_that_the_study_does_not_evaluate_is_no_target(tree: Workflow) -> None:
+    """Its files would hold what is asked of another split."""
+    assert tree.snakemake("-n", "results/mlebench/quick/execute/0/grading_report.json").returncode == 0
+    assert tree.snakemake("-n", "results/mlebench/all/execute/0/grading_report.json").returncode != 0
 
 
 def test_a_results_folder_that_cannot_be_made_is_named(tree: Workflow) -> None:

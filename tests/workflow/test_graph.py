@@ -43,6 +43,14 @@ def test_every_script_belongs_to_a_rule_or_a_make_target() -> None:
         assert script.stem in blocks() or f"scripts/{script.name}" in makefile, script
 
 
+def test_no_folder_that_a_rule_makes_holds_what_another_makes() -> None:
+    """Snakemake removes a folder before it makes it anew, whatever lies in it."""
+    outputs = [path for block in blocks().values() for path in re.findall(r'"(<results>/[^"]+)"', part(block, "output"))]
+    folders = [path for block in blocks().values() for path in re.findall(r'directory\("([^"]+)"\)', part(block, "output"))]
+    assert len(folders) > 3
+    assert [(folder, path) for folder in folders for path in outputs if path.startswith(f"{folder}/")] == []
+
+
 GRADERS = {"grade_rollout", "grade_episode", "grade_self_test", "grade_acceptance"}
 
 
@@ -64,6 +72,14 @@ def test_no_job_but_grading_reads_a_private_bundle(finished: Workflow) -> None:
     assert readers == {"grade_rollout", "grade_episode"}
     assert {row[rule] for row in rows if "private.tar.gz" in row[output]} == {"prepare_task"}
     assert len(rows) > 100
+
+
+def test_tables_of_this_repository_that_graders_read_are_inputs() -> None:
+    """An edited cut-off must grade again: a grader reads more than the private bundle."""
+    for path in (TOP / "resources" / "grading").iterdir():
+        assert any(f'"resources/grading/{path.name}"' in text for text in RULES.values()), path
+    for name in GRADERS:
+        assert re.search(r"unpack\((grader_inputs|grading_tables)\)", part(blocks()[name], "input")), name
 
 
 @pytest.mark.isolation

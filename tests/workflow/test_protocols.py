@@ -56,6 +56,14 @@ def test_another_setting_is_refused_by_name(frozen: Workflow) -> None:
     assert "`seed` is 1 and was frozen as 20261129" in refused(frozen, "--config", "seed=1")
 
 
+def test_a_part_of_a_protocol_can_be_asked_for(frozen: Workflow) -> None:
+    """Then nothing is verified, and the run says nothing of it."""
+    run = frozen.snakemake("results/protocols/small/tables/pool.csv", *PROTOCOL, "--cores", "1")
+    printed = run.stdout + run.stderr
+    assert run.returncode == 0, printed
+    assert "Traceback" not in printed and "artefacts as frozen" not in printed
+
+
 def test_other_code_is_reported_and_refused_only_under_strict_code(frozen: Workflow, monkeypatch: pytest.MonkeyPatch) -> None:
     module = frozen.folder / "scripts" / "rubrics_gym" / "failures" / "detection.py"
     module.write_text(module.read_text() + "\n_ANOTHER = 1\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rubrics_gym.failures.taxonomy import RUNTIME, Taxonomy
@@ -30,6 +31,11 @@ class Classifier:
     @property
     def name(self) -> str:
         return f"{self._model.model}@{self._prompt.version}"
+
+    def events(self, events: Sequence[FailureEvent], client: Client) -> list[Categorized]:
+        """The category of every failed command, in their order."""
+        client.ask_ahead((self.event_request(event), 0) for event in events)
+        return [self.event(event, client) for event in events]
 
     def event(self, event: FailureEvent, client: Client) -> Categorized:
         """The category of a failed command. Inside Runtime its type is the one that the regular expressions gave."""

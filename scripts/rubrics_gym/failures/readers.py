@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rubrics_gym.failures.distributions import bin_of
 from rubrics_gym.failures.labelling import YES, Item, Labels, Question
 from rubrics_gym.records.failures import Categorized, Cause, FailureEvent
-from rubrics_gym.settings.slices import CompareReaders
+from rubrics_gym.settings.rules import CompareReaders
 
 ABSTAINED = "(abstained)"
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from rubrics_gym.harness.artifacts import write_artifacts
 from rubrics_gym.harness.episode import Asks, Attempt, run_episode
@@ -15,7 +16,7 @@ from rubrics_gym.harness.recorder import Recorder, read_trajectory
 from rubrics_gym.harness.sandbox import Sandbox
 from rubrics_gym.harness.snapshots import Snapshots
 from rubrics_gym.models.prompts import Prompt
-from rubrics_gym.records.files import iter_json_lines, write_json_lines
+from rubrics_gym.records.files import append_json_line, iter_json_lines, write_json_lines
 from rubrics_gym.records.tasks import Task
 from rubrics_gym.records.trajectory import EndEvent, FileEvent
 from rubrics_gym.settings.places import wheel_folder
@@ -24,11 +25,18 @@ from rubrics_gym.tasks.unpacking import unpack_public
 
 SNAPSHOTS = "snapshots.tar.gz"
 PLAN = "plan.jsonl"  # what a simulated agent planted; empty for a live one
+FILES = {"trajectory.jsonl": "trajectory", "artifacts.tar.gz": "artifacts", PLAN: "plan"}  # of an attempt -> the rule's name for it
 
 
 def agent_seed(seed: int, *parts: str) -> int:
     """The agent's seed of one attempt: a function of the study's seed and the attempt's place, in [0, 2^31)."""
     return int.from_bytes(hashlib.sha256("/".join([str(seed), *parts]).encode()).digest()[:4]) >> 1
+
+
+def open_plan(folder: Path) -> Callable[[dict[str, Any]], None]:
+    """Begin the plan of an attempt; what comes back writes a line of it."""
+    (folder / PLAN).touch()
+    return partial(append_json_line, folder / PLAN)
 
 
 class WorkPlace:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rubrics_gym.records.rubrics import LibraryManifest, Rubric
-from rubrics_gym.settings.slices import DeriveLibrary
+from rubrics_gym.settings.rules import DeriveLibrary
 
 
 def describe_derived(

@@ -217,8 +217,12 @@ class LiveClient(Client):
         return max(error.retry_after_s or 0.0, backoff_s(failures, random.random(), self._longest_wait_s))
 
     def _returned(self, sent: LedgerLine, body: dict[str, Any], response: Response) -> Answer:
-        """Book the cost before anything is made of the answer."""
-        paid = cost(response.usage, sent.model, date.fromisoformat(sent.priced_on), self._prices, batch=sent.in_batch)
+        """Store the answer and book its cost before anything is made of it. One whose tokens have no price is charged at its maximum: it was paid for."""
+        try:
+            paid = cost(response.usage, sent.model, date.fromisoformat(sent.priced_on), self._prices, batch=sent.in_batch)
+        except UnknownPrice as error:
+            paid = sent.max_cost_microdollars
+            log.warning("%s: record %s is charged at its maximum of %s: %s", self._ledger.unit, sent.record, _usd(paid), error)
         self._ledger.returned(sent, body, response.model_dump(mode="json"), response.usage.model_dump(), paid)
         return Answer(response, sent.key, paid, "live")
 

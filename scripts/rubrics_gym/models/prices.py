@@ -85,8 +85,7 @@ class Price(Record):
                 "no price for requests in batches. Add `batch` to the model's row in resources/prices.yaml, or ask without batches."
             )
         share = self.batch if batch and self.batch is not None else Decimal(1)
-        prompt_tokens = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens + usage.cache_write_1h_tokens
-        if self.long_prompt is not None and prompt_tokens > self.long_prompt.above_tokens:
+        if self.long_prompt is not None and usage.prompt_tokens > self.long_prompt.above_tokens:
             return self.long_prompt.rates.cost(usage, share)
         return self.rates.cost(usage, share)
 

@@ -62,6 +62,11 @@ class Usage(Record):
     cache_write_tokens: int = 0  # kept for five minutes
     cache_write_1h_tokens: int = 0  # kept for an hour
 
+    @property
+    def prompt_tokens(self) -> int:
+        """All tokens of the prompt, with what the cache gave and took."""
+        return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens + self.cache_write_1h_tokens
+
 
 class Response(Record):
     """What came back, kept as it came: an answer that breaks its schema is stored, counted and never repaired."""

@@ -16,6 +16,7 @@ from rubrics_gym.settings.asking import Asking, read_asking
 from rubrics_gym.settings.places import store_folder
 from rubrics_gym.settings.study import Budget, Mode, ModelSettings, ProviderName, Requests
 from rubrics_gym.store.requests import Ledger, Records
+from rubrics_gym.store.serving import copy_ledger, work_key
 from rubrics_gym.store.storage import PATIENCE_S
 
 _LIVE = {ProviderName.ANTHROPIC: "Anthropic", ProviderName.OPENAI: "OpenAI"}
@@ -76,6 +77,19 @@ def open_client(
             longest_wait_s=how.requests.longest_wait_s,
             batch_poll_s=how.requests.batch_poll_s if role in how.requests.batch and not simulation else None,
         )
+
+
+@contextmanager
+def open_reader(snakemake: Any, settings: Any, role: str, unit: str, **keyed: str) -> Iterator[Client]:
+    """The client of a job that reads records and asks one role about them, on behalf of one unit; afterwards the ledger is copied to the rule's
+    output `requests`. `settings` are the slice of the rule (model, simulation); `keyed` are inputs that belong to the key of the work, beside the prompt.
+    """
+    account = work_key(settings, {"prompt": snakemake.input.prompt, **keyed}, unit)
+    with open_client(
+        settings.model, role, settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.asking
+    ) as client:
+        yield client
+    copy_ledger(store_folder(), [unit], snakemake.output.requests)
 
 
 def allowance_of(asking: Asking, unit_usd: float | None = None) -> Allowance:

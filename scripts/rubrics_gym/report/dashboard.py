@@ -21,7 +21,7 @@ from rubrics_gym.report.table_spec import Column, TableSpec, Unit
 
 RESOURCES = Path(__file__).parents[3] / "resources" / "dashboard"
 ABOUT: dict[str, Any] = {  # what provenance may leave out
-    "split": "", "commit": "", "built": "", "config": "", "seed": "", "confidence": 0.95, "counts": {}, "models": {}, "versions": {},
+    "split": "", "commit": "", "config": "", "seed": "", "confidence": 0.95, "counts": {}, "models": {}, "versions": {},
     "arms": {}, "status": [], "pages": "",
 }  # fmt: skip
 NUMERIC = frozenset(Unit) - {Unit.TEXT, Unit.CODE, Unit.FLAG}
@@ -73,7 +73,7 @@ def build_dashboard(
 
     `tables` maps names of `specs.SPECS` (and others, shown as they are) to rows of text cells as `writing.read_table` gives them;
     `figures` maps failure_mix, validity, contrasts, precision_recall to SVG text. `provenance` is plain JSON; required: title, study,
-    simulated (bool); optional: pages (folder of the pages of attempts, as a relative link), split, commit, built, config (YAML text), seed, confidence, counts (name -> number, in the order of the
+    simulated (bool); optional: pages (folder of the pages of attempts, as a relative link), split, commit, config (YAML text), seed, confidence, counts (name -> number, in the order of the
     flow), models (role -> name), versions (package -> version), arms (name -> what it does), questions ([question, first arm, second
     arm], …), status (lines about what is missing or lost).
     """

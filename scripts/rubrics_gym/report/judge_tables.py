@@ -15,7 +15,7 @@ from rubrics_gym.report import judges
 from rubrics_gym.report.evaluation_specs import JUDGE_NOISE
 from rubrics_gym.report.table_spec import TableSpec
 from rubrics_gym.report.writing import Row
-from rubrics_gym.settings.slices import MeasureJudge
+from rubrics_gym.settings.rules import MeasureJudge
 
 JUDGE_TABLES: dict[str, TableSpec] = {
     spec.name: spec

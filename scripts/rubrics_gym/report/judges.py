@@ -10,7 +10,7 @@ from rubrics_gym.judge.measuring import CalibrationBin, CurvePoint, Measured, Ra
 from rubrics_gym.judge.pairs import JudgePair
 from rubrics_gym.judge.wrong_results import WrongResultLine
 from rubrics_gym.report.writing import Row
-from rubrics_gym.settings.slices import MeasureJudge
+from rubrics_gym.settings.rules import MeasureJudge
 from rubrics_gym.statistics.noise import NoiseShare
 
 NO_LIBRARY = "none (task criterion alone)"

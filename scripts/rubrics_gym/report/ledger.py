@@ -8,8 +8,9 @@ from pathlib import Path
 
 from rubrics_gym.report.writing import Row
 from rubrics_gym.statistics.intervals import Interval, mean_t, ratio
+from rubrics_gym.store import ledger
 from rubrics_gym.store.attempts import AttemptRow, AttemptState
-from rubrics_gym.store.ledger import LedgerLine, State, accounts, read_ledger
+from rubrics_gym.store.ledger import LedgerLine, State, accounts
 
 ROLES = {"agent": "agent", "judge": "judge", "mine": "miner", "classify": "classifier", "attribute": "reviewer"}
 TOKENS_IN = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "cache_write_1h_tokens")
@@ -17,10 +18,7 @@ TOKENS_IN = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "cache_w
 
 def last_lines(path: str | Path) -> list[LedgerLine]:
     """How every record of one ledger file stands: its last line, in the order in which the records were made."""
-    latest: dict[str, LedgerLine] = {}
-    for line in read_ledger(Path(path)):
-        latest[line.record] = line
-    return list(latest.values())
+    return ledger.last_lines(ledger.read_ledger(Path(path)))
 
 
 def each_once(lines: Iterable[LedgerLine]) -> list[LedgerLine]:

@@ -9,6 +9,7 @@ import ast
 import functools
 import hashlib
 import json
+import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -122,6 +123,12 @@ def reach(script: Path, also: Iterable[str] = (), without: Iterable[str] = (), s
 def code_of(script_name: str, also: tuple[str, ...] = (), without: tuple[str, ...] = ()) -> str:
     """Sorted JSON of module -> fingerprint for scripts/{script_name}.py: the `code` parameter of a rule."""
     return json.dumps(reach(SCRIPTS / f"{script_name}.py", also, without), sort_keys=True)
+
+
+def commit() -> str:
+    """The commit of the checkout, marked when files differ from it; empty outside one."""
+    found = subprocess.run(["git", "describe", "--always", "--dirty", "--abbrev=12"], capture_output=True, text=True, check=False)
+    return found.stdout.strip()
 
 
 def digest(code: str) -> str:

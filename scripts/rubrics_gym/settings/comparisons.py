@@ -23,10 +23,11 @@ def parts(study: Study) -> Parts:
     arms = {name: study.arms[name] for name in study.evaluation.arms}
     judges = {name: arm.judge for name, arm in arms.items() if arm.judge is not None}
     recipe = {name: study.libraries[judge.library].recipe for name, judge in judges.items() if judge.library is not None}
-    libraries = sorted((name for name, made in recipe.items() if made in ("match", "mine")), key=lambda name: recipe[name] != "match")
+    nulls = tuple(name for name, made in recipe.items() if made in ("scramble", "sample"))
+    libraries = sorted((name for name in recipe if name not in nulls), key=lambda name: recipe[name] != "match")
     return Parts(
         libraries=tuple(libraries),
-        nulls=tuple(name for name, made in recipe.items() if made in ("scramble", "sample")),
+        nulls=nulls,
         task_only=tuple(name for name in judges if name not in recipe),
         floor=tuple(name for name, arm in arms.items() if arm.code_runs in (CodeRuns.NOTICE, CodeRuns.CHECKS)),
         ceiling=tuple(name for name, arm in arms.items() if arm.code_runs is CodeRuns.EXECUTE),

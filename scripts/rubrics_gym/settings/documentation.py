@@ -17,7 +17,7 @@ TOP = Path(__file__).resolve().parents[3]
 
 _HEAD = """# Configuration
 
-Generated from the models in `scripts/rubrics_gym/settings/study.py` by `make docs`; edit those.
+Generated from the models in `scripts/rubrics_gym/settings/` by `make docs`; edit those.
 
 - `config/config.yaml` is the default study. A file given with `--configfile` replaces it; it inherits only what its own `extends:` names.
 - Single values: `snakemake results/dashboard.html --config 'evaluation={split: all}'`.

@@ -18,14 +18,15 @@ from rubrics_gym.settings.study import Settings
 S = TypeVar("S", bound=Settings)
 
 
-def _logger(path: str, name: str) -> logging.Logger:
+def _logger(path: str, rule: str) -> logging.Logger:
+    """The rule's logger. What the library says on the way (retries, batches, unresolved requests) goes to the same file."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    log = logging.getLogger(name)
-    log.setLevel(logging.INFO)
     handler = logging.FileHandler(path, mode="w", encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    log.addHandler(handler)
-    return log
+    for name in (rule, "rubrics_gym"):
+        logging.getLogger(name).setLevel(logging.INFO)
+        logging.getLogger(name).addHandler(handler)
+    return logging.getLogger(rule)
 
 
 def _paragraph(rule: str, wildcards: str, error: BaseException) -> str:

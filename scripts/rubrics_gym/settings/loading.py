@@ -11,7 +11,18 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from rubrics_gym.settings.study import CodeRuns, Collection, ImportedCollection, Matched, Mined, Quota, RandomSample, Scrambled, Study
+from rubrics_gym.settings.study import (
+    CodeRuns,
+    Collection,
+    ImportedCollection,
+    Matched,
+    Mined,
+    ProviderName,
+    Quota,
+    RandomSample,
+    Scrambled,
+    Study,
+)
 
 HELDOUT = "heldout"  # the collection that stands for the execute episodes of the evaluation
 
@@ -126,6 +137,14 @@ def _need(name: str, known: Mapping[str, Any] | list[str] | tuple[str, ...], whe
 
 def check_study(study: Study, source: str) -> None:
     """Rules that span keys. Raises ConfigurationError for the first one that is broken."""
+    _check_libraries(study, source)
+    _check_arms(study, source)
+    _check_evaluation(study, source)
+    _check_distributions(study, source)
+    _check_batches(study, source)
+
+
+def _check_libraries(study: Study, source: str) -> None:
     for name in study.libraries:
         if name in study.collections or name == HELDOUT:  # both are units of the classifier's, `classify/NAME`
             raise ConfigurationError(
@@ -151,6 +170,9 @@ def check_study(study: Study, source: str) -> None:
                 _need(library.size_of, study.libraries, f"{where}.size_of", "library", source)
     for name in study.libraries:
         _refuse_cycle(study, name, source)
+
+
+def _check_arms(study: Study, source: str) -> None:
     for name, arm in study.arms.items():
         if arm.code_runs is CodeRuns.JUDGE and arm.judge is None:
             raise ConfigurationError(
@@ -160,6 +182,13 @@ def check_study(study: Study, source: str) -> None:
             _need(arm.judge.library, study.libraries, f"arms.{name}.judge.library", "library", source)
         if arm.code_runs is CodeRuns.CHECKS and arm.checks is None:
             raise ConfigurationError(f"{source}: `arms.{name}`: code_runs is checks, but there is no `checks:` block that says when.")
+        if "flag" in arm.submit.hold_on and arm.judge is None:
+            raise ConfigurationError(
+                f"{source}: `arms.{name}.submit.hold_on` holds a submission on a flagged verdict, but the arm has no `judge:` block to give one."
+            )
+
+
+def _check_evaluation(study: Study, source: str) -> None:
     if not study.evaluation.arms:
         raise ConfigurationError(f"{source}: `evaluation.arms` is empty; name at least one of: {', '.join(study.arms)}.")
     for evaluated in study.evaluation.arms:
@@ -169,12 +198,24 @@ def check_study(study: Study, source: str) -> None:
     looks = study.evaluation.inference.looks
     if any(later <= earlier for earlier, later in itertools.pairwise(looks)):
         raise ConfigurationError(f"{source}: `evaluation.inference.looks` must increase, at most to 1; it is {list(looks)}.")
+
+
+def _check_distributions(study: Study, source: str) -> None:
     for name, distribution in study.distributions.items():
         for collection in distribution.collections:
             _need(collection, [*study.collections, HELDOUT], f"distributions.{name}.collections", "collection", source)
         if HELDOUT in distribution.collections and execute_arm(study) is None:
             raise ConfigurationError(
                 f"{source}: `distributions.{name}` counts the failures of `{HELDOUT}`, but no arm of `evaluation.arms` has code_runs: execute."
+            )
+
+
+def _check_batches(study: Study, source: str) -> None:
+    for role in study.requests.batch:
+        model = getattr(study.models, role)
+        if model is not None and model.provider is ProviderName.OPENAI:
+            raise ConfigurationError(
+                f"{source}: `requests.batch` names the role `{role}`, whose provider is openai; only anthropic takes batches. Take it out of the list."
             )
 
 

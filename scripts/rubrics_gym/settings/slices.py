@@ -1,4 +1,4 @@
-"""What each rule reads of the configuration: one closed model per rule, cut from the study by a pure function.
+"""What each rule reads of the configuration, cut from the study by a pure function per rule.
 
 The canonical JSON of a slice is the rule's `settings` parameter, so a rule is planned again when, and only when, a value that it reads has changed.
 """
@@ -9,298 +9,57 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rubrics_gym.records.tasks import HoldoutVariant
 from rubrics_gym.settings.comparisons import default_pairs, describe, questions
-from rubrics_gym.settings.loading import HELDOUT, contaminated, execute_arm
+from rubrics_gym.settings.loading import contaminated, execute_arm
+from rubrics_gym.settings.rules import (
+    AccountCosts,
+    AuditExposure,
+    BuildDashboard,
+    BuildPages,
+    BuildTables,
+    BuildTruthTable,
+    CollectRollout,
+    CompareMixes,
+    CompareReaders,
+    DeriveLibrary,
+    DescribeLibrary,
+    DrawLabelSheet,
+    ExportEncoder,
+    FailureDistribution,
+    FeedbackArm,
+    FillQuota,
+    GradeAcceptance,
+    GradeAttempt,
+    ImportCollection,
+    ImportLibrary,
+    JudgeFacts,
+    ListPool,
+    MeasureFeedback,
+    MeasureJudge,
+    MergeLibrary,
+    MineCandidates,
+    Nothing,
+    Reader,
+    ReplayJudge,
+    RunEpisode,
+    RunFinal,
+    RunShadows,
+    VerifyProtocol,
+)
 from rubrics_gym.settings.study import (
-    AgentSimulation,
-    Arm,
     CodeRuns,
-    DistributionSettings,
-    Escalate,
-    FinalStart,
     Imported,
-    Inference,
     JudgeSettings,
-    JudgeSimulation,
-    Library,
-    Limits,
-    LogFormat,
-    Matched,
-    Merge,
     Mined,
-    MinerName,
     ModelSettings,
-    Protocol,
     ProviderName,
     Quota,
-    RandomSample,
-    SandboxPhase,
-    Scrambled,
     Settings,
-    Shadows,
-    Statistics,
     Study,
-    TextSimulation,
 )
 from rubrics_gym.settings.units import units_of
 
 Wildcards = Mapping[str, str]
-
-
-class Nothing(Settings):
-    """The rule reads nothing of the configuration."""
-
-
-class ExportEncoder(Settings):
-    source: str
-
-
-class ListPool(Settings):
-    holdouts: HoldoutVariant
-
-
-class CollectRollout(Settings):
-    seed: int
-    agent: ModelSettings
-    simulation: AgentSimulation | None
-    limits: Limits
-    sandbox: SandboxPhase
-
-
-class ImportCollection(Settings):
-    path: str
-    format: LogFormat
-
-
-class RunEpisode(Settings):
-    seed: int
-    arm_name: str
-    arm: Arm
-    agent: ModelSettings
-    simulation: AgentSimulation | None
-    judge: ModelSettings | None
-    judge_simulation: JudgeSimulation | None
-    limits: Limits
-    sandbox: SandboxPhase
-    snapshots: bool
-
-
-class RunShadows(Settings):
-    seed: int
-    shadows: Shadows
-    limits: Limits
-    sandbox: SandboxPhase
-
-
-class GradeAttempt(Settings):
-    """Where an evaluation runs that runs the agent's own program; nothing for benchmarks that only compare files."""
-
-    sandbox: SandboxPhase | None = None
-    limits: Limits | None = None
-
-
-class GradeAcceptance(Settings):
-    sandbox: SandboxPhase
-    limits: Limits
-
-
-class RunFinal(Settings):
-    limits: Limits
-    sandbox: SandboxPhase
-    start: FinalStart
-
-
-class Reader(Settings):
-    """A role that reads records and answers: classifier, reviewer."""
-
-    seed: int
-    model: ModelSettings
-    simulation: TextSimulation | None
-
-
-class FailureDistribution(Settings):
-    distribution: DistributionSettings
-    classifier: str
-    simulated: bool
-
-
-class CompareMixes(Settings):
-    study: str
-    seed: int
-    statistics: Statistics
-    collections: tuple[str, ...]  # whose commands are counted
-    distributions: tuple[str, ...]
-    simulated: bool
-
-
-class CompareReaders(Settings):
-    """The two classifiers with each other and with people, on every collection of failures."""
-
-    study: str
-    seed: int
-    statistics: Statistics
-    classifier: str
-    second: str | None
-    reviewer: str
-    miner: str
-    collections: tuple[str, ...]
-    sheets: dict[str, tuple[str, ...]]
-    simulated: bool
-
-
-class DrawLabelSheet(Settings):
-    seed: int
-    per_question: int
-
-
-class MineCandidates(Settings):
-    seed: int
-    model: ModelSettings
-    simulation: TextSimulation | None
-    miner: MinerName
-    collections: tuple[str, ...]
-    per_request: int | None
-    trace_chars: int
-    weights: tuple[str, ...]
-
-
-class FillQuota(Settings):
-    seed: int
-    model: ModelSettings
-    simulation: TextSimulation | None
-    recipe: Quota
-
-
-class ImportLibrary(Settings):
-    path: str
-
-
-class MergeLibrary(Settings):
-    merge: Merge
-
-
-class DeriveLibrary(Settings):
-    """match, scramble and sample: a library made from others."""
-
-    library: str
-    recipe: Library
-    seed: int
-    contaminated: bool
-    simulated: bool
-
-
-class DescribeLibrary(Settings):
-    """Sorting the rubrics of a library that models or people wrote, and its manifest."""
-
-    library: str
-    recipe: Mined | Quota | Imported
-    seed: int
-    model: ModelSettings
-    simulation: TextSimulation | None
-    simulated: bool  # whether any role is: the rollouts may be, where the classifier is not
-    contaminated: bool
-
-
-class ReplayJudge(Settings):
-    seed: int
-    rejudged: float
-    judge_name: str
-    judge: JudgeSettings
-    model: ModelSettings
-    simulation: JudgeSimulation | None
-
-
-class JudgeFacts(Settings):
-    library: str | None
-    k: int
-
-
-class MeasureJudge(Settings):
-    statistics: Statistics
-    suppress_below: int
-    seed: int
-    order: tuple[str, ...]  # judges in the order of the evaluation's arms
-    judges: dict[str, JudgeFacts]
-    pairs: tuple[tuple[str, str], ...]  # contrasts between judges
-    contaminated: tuple[str, ...]
-    simulated: bool
-    study: str
-
-
-class AuditExposure(Settings):
-    judges: tuple[str, ...]  # those with a library, in the order of the evaluation's arms
-    replayed: bool
-
-
-class FeedbackArm(Settings):
-    library: str | None
-    escalate: Escalate
-
-
-class MeasureFeedback(Settings):
-    confidence: float
-    arms: dict[str, FeedbackArm]  # arms with a judge
-    simulated: bool
-    study: str
-
-
-class BuildTables(Settings):
-    study: str
-    seed: int
-    pairs: tuple[tuple[str, str], ...]  # contrasts: first arm, second arm
-    declared_order: bool  # whether the study names the contrasts, so that their order is one of testing
-    order: tuple[str, ...]  # arms in the order of the evaluation
-    arms: dict[str, Arm]
-    contaminated: tuple[str, ...]  # arms whose judge holds a library that was fitted to held-out failures
-    unreachable: tuple[str, ...]
-    subsets: dict[str, tuple[str, ...]]
-    libraries: tuple[str, ...]
-    distributions: tuple[str, ...]
-    statistics: Statistics
-    inference: Inference
-    simulated: bool
-
-
-class BuildTruthTable(Settings):
-    study: str
-    seed: int
-    statistics: Statistics
-    simulated: bool
-
-
-class AccountCosts(Settings):
-    study: str
-    contaminated: tuple[str, ...]  # arms whose judge holds a library that was fitted to held-out failures
-    seed: int
-    split: str
-    simulated: bool
-    statistics: Statistics
-    pairs: tuple[tuple[str, str], ...]
-    ceiling: str | None  # the arm in which every command runs
-    library_of: dict[str, str]  # arm -> the library of its judge
-    asked_for: dict[str, tuple[str, ...]]  # library -> units that were asked to write and sort it; nobody writes a library made from others
-
-
-class BuildPages(Settings):
-    simulated: bool
-
-
-class BuildDashboard(Settings):
-    study: str
-    title: str
-    simulated: bool
-    split: str
-    seed: int
-    models: dict[str, str]  # role -> model
-    arms: dict[str, str]  # arm -> what it does
-    questions: tuple[tuple[str, str, str], ...]  # question, first arm, second arm
-    libraries: tuple[str, ...]
-    benchmarks: tuple[str, ...]  # that the study uses
-
-
-class VerifyProtocol(Settings):
-    protocol: Protocol
 
 
 def is_simulated(study: Study) -> bool:
@@ -352,6 +111,7 @@ def _run_episode(study: Study, w: Wildcards) -> RunEpisode:
         simulation=_simulation(study, "agent"),
         judge=study.models.judge if arm.judge else None,
         judge_simulation=_simulation(study, "judge") if arm.judge else None,
+        encoder=study.encoder.source if arm.judge and arm.judge.library else None,
         limits=study.evaluation.limits.scaled(arm.limits_factor),
         sandbox=study.sandbox.episode(),
         snapshots=takes_snapshots(study, w["arm"]),
@@ -591,8 +351,9 @@ def _account_costs(study: Study, w: Wildcards) -> AccountCosts:
     asked_for = {}
     for name, recipe in study.libraries.items():
         if type(recipe) in writers:
-            w = {"library": name}
-            asked_for[name] = units_of(writers[type(recipe)], study, w)["miner"] + units_of("categorize_rubrics", study, w)["classifier"]
+            of_library = {"library": name}
+            miner = units_of(writers[type(recipe)], study, of_library)["miner"]
+            asked_for[name] = miner + units_of("categorize_rubrics", study, of_library)["classifier"]
     return AccountCosts(
         contaminated=contaminated_arms(study),
         study=study.name,
@@ -692,6 +453,3 @@ SLICES: dict[str, Callable[[Study, Wildcards], Settings]] = {
 def settings_of(rule: str, study: Study, wildcards: Wildcards) -> str:
     """The `settings` parameter of one job: canonical JSON of the slice that its rule reads."""
     return json.dumps(SLICES[rule](study, wildcards).model_dump(mode="json"), sort_keys=True)
-
-
-__all__ = ["HELDOUT", "SLICES", "CodeRuns", "Matched", "RandomSample", "Scrambled", "execute_arm", "judges", "settings_of"]

@@ -122,6 +122,10 @@ class Attempt:
         """Write one of the files that say how the attempt stands."""
         self._storage.write(f"{self._stored_as}/{file}", (canonical_json(content) + "\n").encode())
 
+    def set_aside(self) -> None:
+        """Do not serve it (again), and do not count it as lost."""
+        self.mark(SUPERSEDED, {"at": now()})
+
     def is_marked(self, file: str) -> bool:
         return self._storage.exists(f"{self._stored_as}/{file}")
 
@@ -207,7 +211,7 @@ class AttemptStore:
                     ledger.supersede()
             standing = [attempt for attempt in self.of_unit(unit) if not attempt.is_marked(SUPERSEDED)]
             for attempt in standing:
-                attempt.mark(SUPERSEDED, {"at": now()})
+                attempt.set_aside()
             return len(standing)
         finally:
             lease.release()

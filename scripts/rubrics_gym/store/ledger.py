@@ -66,12 +66,13 @@ class LedgerNote(Record):
     """A line that is no record.
 
     cut_line: the line above was cut when its writer was killed. superseded: what stands above is not served again (to `study` alone, when it
-    is named). reused: the request `key` is answered by the stored response `source` of another unit.
+    is named). reused: the request `key` of `unit` is answered by the stored response `source` of another unit.
     """
 
     note: Literal["cut_line", "superseded", "reused"]
     at: str
     study: str = ""
+    unit: str = ""
     key: str = ""
     source: str = ""
 
@@ -95,6 +96,11 @@ def ledger_name(unit: str) -> str:
     return f"requests/{unit_name(unit)}/ledger.jsonl"
 
 
+def response_name(key: str) -> str:
+    """Where the response to a request lies in the store."""
+    return f"responses/{key[:2]}/{key}.json"
+
+
 def parse(text: str, where: str) -> tuple[list[Entry], bool]:
     """The entries of a ledger, and whether it ends in a cut line. A cut line inside is excused by the note that follows it."""
     entries: list[Entry] = []
@@ -115,10 +121,14 @@ def parse(text: str, where: str) -> tuple[list[Entry], bool]:
     return entries, cut is not None
 
 
+def read_entries(path: Path) -> list[Entry]:
+    """The entries of a ledger file, e.g. of a rule's output, in the order of writing."""
+    return parse(path.read_text(encoding="utf-8", errors="replace"), str(path))[0]
+
+
 def read_ledger(path: Path) -> list[LedgerLine]:
-    """The lines of a ledger file, e.g. of a rule's output, in the order of writing."""
-    entries, _ = parse(path.read_text(encoding="utf-8", errors="replace"), str(path))
-    return [entry for entry in entries if isinstance(entry, LedgerLine)]
+    """Those of them that are lines about records."""
+    return [entry for entry in read_entries(path) if isinstance(entry, LedgerLine)]
 
 
 def last_lines(entries: Iterable[Entry]) -> list[LedgerLine]:

@@ -23,7 +23,7 @@ from rubrics_gym.records.base import canonical_json, content_hash
 from rubrics_gym.records.files import DamagedFile
 from rubrics_gym.store.accounts import StudyAccount
 from rubrics_gym.store.durable import now
-from rubrics_gym.store.ledger import OPEN, Entry, LedgerLine, LedgerNote, State, ledger_name, parse, request_key
+from rubrics_gym.store.ledger import OPEN, Entry, LedgerLine, LedgerNote, State, ledger_name, parse, request_key, response_name
 from rubrics_gym.store.storage import PATIENCE_S, open_storage
 
 log = logging.getLogger(__name__)
@@ -155,7 +155,7 @@ class Records:
 
     def _read_response(self, key: str, body_sha256: str | None = None) -> dict[str, Any]:
         """Read a response and check its body against the hash of the ledger (or, where no ledger is at hand, of the file itself)."""
-        name = _response_name(key)
+        name = response_name(key)
         where = self._storage.where(name)
         repair = f"Restore it from a backup, or ask anew with `make fresh UNIT={self.unit}` (this costs money)."
         try:
@@ -236,7 +236,7 @@ class Ledger(Records):
         """Store a response and record it. The response file is durable and restores the ledger's line, which reaches the disk with the next one."""
         line = _next(sent, State.RETURNED, cost_microdollars=cost, usage=usage, body_sha256=content_hash(response))
         content = {"schema": RESPONSE_SCHEMA, "line": _plain(line), "request": request, "response": response}
-        self._storage.write(_response_name(sent.key), (canonical_json(content) + "\n").encode())
+        self._storage.write(response_name(sent.key), (canonical_json(content) + "\n").encode())
         self._append(line, durable=False)
         return line
 
@@ -263,7 +263,7 @@ class Ledger(Records):
 
     def reuse(self, key: str, found: Stored) -> None:
         """Let the stored response of another unit answer a request of this one, for good. It is charged where it was paid for."""
-        self._note("reused", key=key, source=found.line.key)
+        self._note("reused", unit=self.unit, key=key, source=found.line.key)
 
     def supersede(self) -> None:
         """Serve nothing of what was asked so far again, and start a new account. The records and their cost stay in the ledger."""
@@ -307,7 +307,7 @@ class Ledger(Records):
         for line in list(self._latest.values()):
             if line.state not in OPEN:
                 continue
-            if line.state is State.SENT and self._storage.exists(_response_name(line.key)):
+            if line.state is State.SENT and self._storage.exists(response_name(line.key)):
                 stored = LedgerLine.model_validate(self._read_response(line.key)["line"])
                 if stored.record == line.record:
                     log.warning("%s: record %s had its response stored before its process ended; nothing is lost", self.unit, line.record)
@@ -350,7 +350,3 @@ def _next(line: LedgerLine, state: State, **changes: Any) -> LedgerLine:
 def _plain(entry: Entry) -> dict[str, Any]:
     """An entry as JSON, without what is at its default."""
     return entry.model_dump(mode="json", exclude_defaults=True)
-
-
-def _response_name(key: str) -> str:
-    return f"responses/{key[:2]}/{key}.json"

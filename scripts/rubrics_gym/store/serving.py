@@ -38,15 +38,24 @@ def obtain(store: AttemptStore, unit: str, key: str, code: str, make: Callable[[
     found = store.find_complete(unit, key)
     if found is not None:
         return found, False
-    return make_another(store, unit, key, code, make), True
+    with store.begin(unit, key, code) as attempt:
+        found = store.find_complete(unit, key)
+        if found is not None:  # another process made it while this one waited for the lease
+            attempt.set_aside()
+            return found, False
+        return _made(attempt, make), True
 
 
 def make_another(store: AttemptStore, unit: str, key: str, code: str, make: Callable[[Attempt], None]) -> Attempt:
     """A new attempt of a unit, on record before it starts."""
     with store.begin(unit, key, code) as attempt:
-        make(attempt)
-        attempt.complete()
-        return attempt
+        return _made(attempt, make)
+
+
+def _made(attempt: Attempt, make: Callable[[Attempt], None]) -> Attempt:
+    make(attempt)
+    attempt.complete()
+    return attempt
 
 
 def deliver(attempt: Attempt, outputs: Mapping[str, str]) -> None:
@@ -54,6 +63,14 @@ def deliver(attempt: Attempt, outputs: Mapping[str, str]) -> None:
     for name, output in outputs.items():
         with whole_file(output) as temporary:
             shutil.copyfile(attempt.folder / name, temporary)
+
+
+def hand_over(store: AttemptStore, attempt: Attempt, files: Mapping[str, str], units: Iterable[str], output: Any) -> None:
+    """Give a rule its outputs: files of an attempt (name -> name of the output, where the rule has it), the ledgers of the units that asked, and
+    the list of all attempts of the unit."""
+    deliver(attempt, {name: output[named] for name, named in files.items() if output.get(named)})
+    copy_ledger(store_folder(), units, output.requests)
+    write_attempts(store, attempt.begun.unit, output.attempts)
 
 
 def write_attempts(store: AttemptStore, unit: str, path: str) -> None:

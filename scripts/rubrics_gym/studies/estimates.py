@@ -92,7 +92,7 @@ def use_of_unit(lines: Iterable[LedgerLine], model: str, on: date, prices: Price
         return None
     return UnitUse(
         requests=len(usages),
-        input_tokens=sum(usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens for usage in usages),
+        input_tokens=sum(usage.prompt_tokens for usage in usages),
         output_tokens=sum(usage.output_tokens for usage in usages),
         microdollars=sum(cost(usage, model, on, prices) for usage in usages),
     )

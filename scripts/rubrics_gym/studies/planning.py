@@ -14,6 +14,7 @@ from typing import Any
 
 from rubrics_gym.harness.episode import PROTOCOL
 from rubrics_gym.models.prices import PriceTable
+from rubrics_gym.settings.rules import CollectRollout, RunEpisode
 from rubrics_gym.settings.slices import SLICES
 from rubrics_gym.settings.study import RoleName, Study
 from rubrics_gym.settings.units import KEYED_INPUTS, UNITS, units_of
@@ -114,13 +115,13 @@ class Plans:
         return job.attempts_read or next((self._read_before[name] for name in job.wildcards.values() if name in self._read_before), 1)
 
     def _limit(self, role: RoleName, job: PlannedJob) -> Limit:
-        """The most that an attempt may take: a request that could pass it is not sent. A reader's limit is of a whole job, so none of one attempt."""
-        if role != "agent":
-            budget = self._study.budget
-            return Limit(float(budget.job_usd) / (1 if job.rule in KEYED_INPUTS else self._attempts_of(job)))
-        collected = job.rule == "collect_rollout"
-        limits = self._study.collected[job.wildcards["collection"]].limits if collected else self._study.evaluation.limits
-        return Limit(limits.cost_usd, limits.steps)
+        """The most that one attempt may take: a request that could pass it is not sent. The judge's limit is of one episode, that of any other
+        reader of a whole job."""
+        if role == "agent":
+            settings = SLICES[job.rule](self._study, job.wildcards)
+            assert isinstance(settings, CollectRollout | RunEpisode)
+            return Limit(settings.limits.cost_usd, settings.limits.steps)
+        return Limit(float(self._study.budget.job_usd) / (1 if role == "judge" else self._attempts_of(job)))
 
     def _read_history(self, store: str | Path) -> dict[tuple[str, RoleName], list[UnitUse]]:
         """Kind of work and role -> what each attempt on record took of the study's model."""

@@ -28,7 +28,7 @@ from rubrics_gym.records.files import DamagedFile, read_json, write_json, write_
 from rubrics_gym.settings.code import SCRIPTS, reach
 from rubrics_gym.settings.slices import SLICES
 from rubrics_gym.settings.study import Study
-from rubrics_gym.store.ledger import State, read_ledger
+from rubrics_gym.store.ledger import LedgerNote, State, last_lines, ledger_name, read_entries, response_name
 
 PROTOCOLS = Path("config/protocols")
 CONFIG, LOCK, MANIFEST, PAID = "config.yaml", "lock.json", "manifest.json", "paid.tar.gz"
@@ -133,7 +133,7 @@ def write_protocol(folder: Path, study: Study, run: FinishedRun) -> Manifest:
     members = {f"store/{name}": path for name, path in stored.items()}
     members |= {f"inputs/{path}": run.top / path for path in run.inputs}
     members |= {f"tables/{Path(name).name}": path for name, path in made.items() if name.startswith("tables/")}
-    write_archive(folder / PAID, members)
+    write_archive(folder / PAID, members, MAX_BYTES, MAX_MEMBERS)
     manifest = Manifest(
         paid_sha256=sha256(folder / PAID),
         store={name: sha256(path) for name, path in sorted(stored.items())},
@@ -155,18 +155,29 @@ def write_protocol(folder: Path, study: Study, run: FinishedRun) -> Manifest:
 
 
 def stored_files(store: Path, units: Iterable[str]) -> Iterator[Path]:
-    """Every file of the store that belongs to some units: ledgers, the responses that they name, attempts with what was lost."""
+    """Every file of the store that belongs to some units: ledgers, the responses that they name, attempts with what was lost.
+
+    DamagedFile when the store knows nothing of a unit. A response that two units share is given once.
+    """
+    answered: set[str] = set()
     for unit in sorted(set(units)):
-        ledger = store / "requests" / unit / "ledger.jsonl"
+        ledger, attempts = store / ledger_name(unit), store / "attempts" / unit
+        if not ledger.exists() and not attempts.exists():
+            raise DamagedFile(
+                f"{store}: nothing of {unit} is in this store, so its study cannot be frozen. Name the store that holds it: RUBRICS_STORE"
+            )
         if ledger.exists():
             yield ledger
-            yield from sorted({store / "responses" / key[:2] / f"{key}.json" for key in _answered(ledger)})
-        attempts = store / "attempts" / unit
+            answered |= _answered(ledger)
         yield from (path for path in sorted(attempts.rglob("*")) if path.is_file() and path.name != ".lease")
+    yield from (store / response_name(key) for key in sorted(answered))
 
 
 def _answered(ledger: Path) -> set[str]:
-    return {line.key for line in read_ledger(ledger) if line.state is State.RETURNED}
+    """Keys of the responses by which a unit was answered: its own, and those that it took from other units."""
+    entries = read_entries(ledger)
+    reused = {entry.source for entry in entries if isinstance(entry, LedgerNote) and entry.note == "reused"}
+    return reused | {line.key for line in last_lines(entries) if line.state is State.RETURNED}
 
 
 # ---------------------------------------------------------------- reproducing

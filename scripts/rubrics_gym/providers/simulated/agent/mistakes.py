@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -116,10 +115,14 @@ def alike(kind: str, part: str, signature: str, failure_type: str | None, *chang
 
 def catalogue(goal: Goal) -> tuple[Mistake, ...]:
     """Every mistake that can be made in programs for this kind of goal."""
-    room = "prediction" if isinstance(goal, PredictionGoal) else "questions" if isinstance(goal, QuestionGoal) else "results"
-    module = importlib.import_module(f"rubrics_gym.providers.simulated.agent.slips_{room}")
-    mistakes: tuple[Mistake, ...] = module.MISTAKES
-    return mistakes
+    # the catalogues import this module; imported by name they would be no part of a rule's fingerprint
+    if isinstance(goal, PredictionGoal):
+        from rubrics_gym.providers.simulated.agent.slips_prediction import MISTAKES
+    elif isinstance(goal, QuestionGoal):
+        from rubrics_gym.providers.simulated.agent.slips_questions import MISTAKES
+    else:
+        from rubrics_gym.providers.simulated.agent.slips_results import MISTAKES
+    return MISTAKES
 
 
 def spoil(program: Program, kind: str | None, part: str | None, goal: Goal, names: Any, dice: Dice) -> tuple[Program, Planted] | None:
