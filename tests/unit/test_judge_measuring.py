@@ -110,6 +110,17 @@ def test_timeouts_are_reported_apart() -> None:
     assert {line.failure_type: line.recall.estimate for line in recall_by_type(judged(rows))} == {"own_logic": 1.0, "time_limit": 0.0}
 
 
+def test_counts_and_costs_of_a_line_are_of_its_own_commands() -> None:
+    costs = {"update": {"cost_microdollars": 10}}
+    rows = [row(0, True, True), row(1, True, None, task="b", timed_out=True)]
+    rows = [one.model_copy(update={"verdict": one.verdict.model_copy(**costs)}) for one in rows]
+    lines = {(line.truth, line.reading): line for line in table({"j": rows})}
+    every, crashed = lines["failed", "excluded"], lines["crashed", "excluded"]
+    assert (every.commands, every.episodes, every.competitions, every.cost_microdollars) == (2, 2, 2, 20)
+    assert (crashed.commands, crashed.episodes, crashed.competitions, crashed.cost_microdollars) == (1, 1, 1, 10)
+    assert every.abstentions == {"schema_invalid": 1} and crashed.abstentions == {}
+
+
 def test_what_has_no_denominator_is_not_identified() -> None:
     quiet = measure([row(0, False, False), row(1, False, False, task="b")])
     assert quiet.precision.estimate is None and quiet.precision.note == "not identified: nothing was flagged"

@@ -129,11 +129,11 @@ def measure(
         truth=truth,
         commands=int(everything.sum()),
         left_out=int((~everything).sum()),
-        episodes=len(np.unique(commands.units)),
-        competitions=len(np.unique(commands.clusters)),
+        episodes=len(np.unique(commands.units[everything])),
+        competitions=len(np.unique(commands.clusters[everything])),
         prevalence=rate(failed, everything, "no commands"),
         coverage=rate(commands.prediction != NO_PREDICTION, everything, "no commands"),
-        abstentions=_abstentions(commands),
+        abstentions=_abstentions(commands, everything),
         confusion=Confusion(
             tp=int((flagged & failed).sum()),
             fp=int((flagged & ~failed).sum()),
@@ -148,9 +148,9 @@ def measure(
         **_by_jackknife(view, confidence),
         first_failure=_first_failure(commands, view, confidence),
         flip=_flip(commands, confidence),
-        masked=int(commands.masked.sum()),
-        truncated_queries=int(commands.truncated.sum()),
-        cost_microdollars=int(commands.cost_microdollars.sum()),
+        masked=int(commands.masked[everything].sum()),
+        truncated_queries=int(commands.truncated[everything].sum()),
+        cost_microdollars=int(commands.cost_microdollars[everything].sum()),
     )
 
 
@@ -238,8 +238,8 @@ def _view(commands: Judged, reading: Reading, truth: Truth) -> _View:
     return _View(commands.clusters, known, failed, flagged & known, clean & known, score)
 
 
-def _abstentions(commands: Judged) -> dict[str, int]:
-    counts = np.bincount(commands.abstained[commands.abstained >= 0], minlength=len(commands.reasons))
+def _abstentions(commands: Judged, of: np.ndarray) -> dict[str, int]:
+    counts = np.bincount(commands.abstained[of & (commands.abstained >= 0)], minlength=len(commands.reasons))
     return {reason: int(count) for reason, count in sorted(zip(commands.reasons, counts, strict=True)) if count}
 
 

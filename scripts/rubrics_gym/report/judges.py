@@ -63,7 +63,7 @@ def precision_recall_rows(table: Iterable[Measured], settings: MeasureJudge, siz
                 "abstentions": "; ".join(f"{reason}: {count}" for reason, count in line.abstentions.items()),
                 **line.confusion.model_dump(),
                 **{key: value for name, rate in rates.items() for key, value in cells(name, rate).items()},
-                "cost_per_verdict": None if line.baseline else round(line.cost_microdollars / line.commands),
+                "cost_per_verdict": None if line.baseline or not line.commands else round(line.cost_microdollars / line.commands),
                 "contaminated": line.library in settings.contaminated,
                 "n": line.commands,
                 "clusters": line.competitions,
