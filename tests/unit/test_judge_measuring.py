@@ -12,7 +12,8 @@ from tests.judge_cases import rubric
 
 from rubrics_gym.judge.baselines import baselines
 from rubrics_gym.judge.columns import UnknownRubric, judged
-from rubrics_gym.judge.measuring import DifferentCommands, Measured, calibration, curve, flat, precision_recall, recall_by_type
+from rubrics_gym.judge.curves import calibration, curve
+from rubrics_gym.judge.measuring import DifferentCommands, Measured, flat, precision_recall, recall_by_type
 from rubrics_gym.judge.measuring import measure as measure_columns
 from rubrics_gym.judge.pairs import compare
 from rubrics_gym.judge.replay import ReplayedVerdict

@@ -9,7 +9,9 @@ import pytest
 from tests.example_report import MEASURE, STUDY, cells, distribution, episodes, grade, ledger_lines, libraries, tables
 from tests.table_walk import bare, unsaid
 
-from rubrics_gym.judge.measuring import CurvePoint, Rate, TypeRecall
+from rubrics_gym.judge.curves import CurvePoint
+from rubrics_gym.judge.measuring import TypeRecall
+from rubrics_gym.judge.rates import Rate
 from rubrics_gym.judge.replay import ReplayedVerdict
 from rubrics_gym.records.files import DamagedFile
 from rubrics_gym.records.outcomes import Outcome

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from rubrics_gym.judge.columns import NO_PREDICTION, predicted
-from rubrics_gym.judge.measuring import Rate, as_rate, share
+from rubrics_gym.judge.rates import Rate, as_rate, share
 from rubrics_gym.records.base import Record
 from rubrics_gym.records.rubrics import RubricKind
 from rubrics_gym.records.shadows import ShadowRun, ShadowState

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
+from rubrics_gym.judge.curves import CalibrationBin, CurvePoint
 from rubrics_gym.judge.exposure import CategoryLine, ConfusionCell, RubricLine, StageLine
-from rubrics_gym.judge.measuring import CalibrationBin, CurvePoint, Measured, Rate, TypeRecall
+from rubrics_gym.judge.measuring import Measured, TypeRecall
 from rubrics_gym.judge.pairs import JudgePair
+from rubrics_gym.judge.rates import Rate
 from rubrics_gym.judge.wrong_results import WrongResultLine
 from rubrics_gym.report.writing import Row
 from rubrics_gym.settings.slices import MeasureJudge
