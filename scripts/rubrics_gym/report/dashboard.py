@@ -17,7 +17,7 @@ from rubrics_gym.records.rubrics import LibraryManifest, Rubric
 from rubrics_gym.report.headlines import headlines
 from rubrics_gym.report.specs import FAILURE_MIX, SPECS
 from rubrics_gym.report.svg import embeddable
-from rubrics_gym.report.table_spec import Column, TableSpec, Unit
+from rubrics_gym.report.table_spec import FULL_COUNT, Column, TableSpec, Unit
 
 RESOURCES = Path(__file__).parents[3] / "resources" / "dashboard"
 ABOUT: dict[str, Any] = {  # what provenance may leave out
@@ -174,9 +174,9 @@ def _cell(row: Cells, column: Column, first: bool, pages: str = "") -> Cell:
     raw = row.get(column.name, "")
     low, high = row.get(column.low, ""), row.get(column.high, "")
     interval = f"[{show(low, column.unit, bare=True)}, {show(high, column.unit, bare=True)}]" if low and high else ""
-    strip = None
-    if column.unit is Unit.SHARE and column.low and raw:
-        strip = float(raw), float(low or raw), float(high or raw)
+    if column.low and raw and not interval and row.get("interval_kind") != FULL_COUNT:
+        interval = "no interval"
+    strip = (float(raw), float(low), float(high)) if column.unit is Unit.SHARE and raw and low and high else None
     numeric = column.unit in NUMERIC
     blank = "not identified" if row.get(f"{column.name}_note", "").startswith("not identified") else "–"
     text = show(raw, column.unit) or (blank if numeric else "")

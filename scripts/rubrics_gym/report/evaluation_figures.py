@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from rubrics_gym.judge.exposure import STAGES
 from rubrics_gym.report.drawing import ACCENT, MUTED, SERIES, WARN, Cells, dot, figure, number, rows_axis
-
-STAGES = ("failed", "in_library", "retrieved", "applicable", "flagged")
 
 
 def runs_figure(rows: Sequence[Cells]) -> str:
@@ -28,7 +27,7 @@ def runs_figure(rows: Sequence[Cells]) -> str:
         rows_axis(axes, [f"{row['arm']}  ({row['planned']} planned)" for row in rows])
         axes.set_xlim(left=-0.5)
         axes.locator_params(axis="x", integer=True)
-        axes.set_xlabel("valid in one run  ·  orange: mean of the runs  ·  dotted: best possible  ·  hollow: outcomes missing")
+        axes.set_xlabel("valid in one run  ·  orange: mean of the runs\ndotted: best possible  ·  hollow: outcomes missing")
     return out.text
 
 
@@ -42,7 +41,8 @@ def reliability_figure(rows: Sequence[Cells]) -> str:
             color = SERIES[place % len(SERIES)]
             label = f"{judge} (n={sum(int(row['n']) for row in mine)})"
             points = [(float(row["mean_score"]), float(row["observed"])) for row in mine]
-            axes.plot(*zip(*points, strict=True), "o-", color=color, markersize=5, linewidth=1.2, label=label) if points else None
+            if points:
+                axes.plot(*zip(*points, strict=True), "o-", color=color, markersize=5, linewidth=1.2, label=label)
             for row in mine:
                 low, high = number(row["observed_low"]), number(row["observed_high"])
                 if low is not None and high is not None:
@@ -169,5 +169,5 @@ def published_figure(rows: Sequence[Cells]) -> str:
             if low is not None and high is not None:
                 axes.plot([low, high], [place + 0.33] * 2, color=WARN, linewidth=1.4)
         rows_axis(axes, [f"{row['figure']}  (n={row['n']})" for row in chosen])
-        axes.set_xlabel("percentage points  ·  above: published bootstrap; below: paired t; thin: what lost finals allow")
+        axes.set_xlabel("percentage points  ·  above: published bootstrap\nbelow: paired t  ·  thin: what lost finals allow")
     return out.text

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+FULL_COUNT = "full_count"  # kind of interval: none, because nothing was sampled; a share of all there are
+
 
 class Unit(StrEnum):
     """How a value is written in CSV and shown on the page."""
