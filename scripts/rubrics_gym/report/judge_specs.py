@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
-from rubrics_gym.report.table_spec import Column, TableSpec, Unit, estimate, evidence, hidden, rate
+from rubrics_gym.report.table_spec import (
+    ARM,
+    LIBRARY,
+    PAIR,
+    RECORDED,
+    Column,
+    TableSpec,
+    Unit,
+    estimate,
+    evidence,
+    held_out_fit,
+    hidden,
+    origin,
+    p_value,
+    rate,
+)
 
 WHO = (Column("judge", "Judge", Unit.CODE), Column("library", "Library", Unit.CODE))
-P_VALUE = "a p value"
 
 PRECISION_RECALL = TableSpec(
     "precision_recall",
@@ -38,7 +52,7 @@ PRECISION_RECALL = TableSpec(
         Column("k", "k", Unit.COUNT, "Rubrics per verdict; 0: the task criterion alone."),
         Column("rubrics", "Rubrics", Unit.COUNT, "In the library."),
         Column("cost_per_verdict", "Cost per verdict", Unit.MICRODOLLARS),
-        Column("contaminated", "Held-out fit", Unit.FLAG, "The library was fitted to held-out failures: no fair test."),
+        held_out_fit("The library was fitted to held-out failures: no fair test."),
         *evidence(note=False),
         hidden("note"),
     ),
@@ -56,7 +70,7 @@ JUDGE_MEASURES = TableSpec(
         Column("reading", "Abstentions"),
         Column("measure", "Measure", Unit.CODE),
         *estimate("value", "Value", Unit.NUMBER),
-        Column("contaminated", "Held-out fit", Unit.FLAG),
+        held_out_fit(),
         *evidence(),
     ),
 )
@@ -81,7 +95,7 @@ JUDGE_CATEGORIES = TableSpec(
         *rate("recall_exact", "Recall, exact", "Flagged by a rubric of the category."),
         *rate("precision_any", "Precision", "Of the commands that a rubric of the category flagged, those that failed."),
         *rate("precision_exact", "Precision, exact", "… that failed with this category."),
-        Column("contaminated", "Held-out fit", Unit.FLAG),
+        held_out_fit(),
         *evidence(),
     ),
     "Cells from few observations or competitions are counted and not printed; the note says so.",
@@ -96,8 +110,7 @@ JUDGE_CONFUSION = TableSpec(
         Column("predicted", "Predicted", Unit.CODE, "none: no rubric flagged it."),
         Column("real", "Real", Unit.CODE, "none: it ran."),
         Column("count", "Commands", Unit.COUNT),
-        hidden("study"),
-        hidden("simulated", Unit.FLAG),
+        *origin(),
     ),
 )
 
@@ -129,9 +142,9 @@ JUDGE_RUBRICS = TableSpec(
         ),
         Column("lower", "Lower end", Unit.SHARE, "5% point of that posterior.", exact="the end of an interval"),
         Column("lift", "Lift", Unit.NUMBER, "Precision over prevalence.", exact="precision, which has an interval, over a constant"),
-        Column("p_adjusted", "p (BH)", Unit.P, "One-sided, against the prevalence; commands taken as independent.", exact=P_VALUE),
+        p_value("p_adjusted", "p (BH)", "One-sided, against the prevalence; commands taken as independent."),
         Column("twin", "Twin", Unit.CODE, "The rubric that shares most of its true alarms."),
-        Column("twin_overlap", "Overlap", Unit.SHARE, exact="a full count of what was recorded"),
+        Column("twin_overlap", "Overlap", Unit.SHARE, exact=RECORDED),
         *evidence(),
     ),
 )
@@ -141,16 +154,13 @@ JUDGE_PAIRS = TableSpec(
     "Judges compared",
     "Two judges over the same commands: where only one was right (McNemar), and the difference of the shares, paired by competition.",
     (
-        Column("first", "First", Unit.CODE),
-        Column("second", "Second", Unit.CODE),
+        *PAIR,
         Column("measure", "Measure", Unit.CODE),
         Column("only_first", "Only first right", Unit.COUNT),
         Column("only_second", "Only second right", Unit.COUNT),
-        Column("mcnemar_p", "p (McNemar)", Unit.P, "Commands taken as independent.", exact=P_VALUE),
-        Column("difference", "Difference, pp", Unit.POINTS, "Mean over competitions; paired t interval.", low="low", high="high"),
-        hidden("low", Unit.POINTS),
-        hidden("high", Unit.POINTS),
-        Column("p", "p", Unit.P, "Sign-flip test over competitions.", exact=P_VALUE),
+        p_value("mcnemar_p", "p (McNemar)", "Commands taken as independent."),
+        *estimate("difference", "Difference, pp", Unit.POINTS, "Mean over competitions; paired t interval.", ends=""),
+        p_value("p", "p", "Sign-flip test over competitions."),
         Column("test", "Test", Unit.CODE),
         *evidence(),
     ),
@@ -178,7 +188,7 @@ CALIBRATION = TableSpec(
         *WHO,
         Column("from", "Score", Unit.NUMBER, to="upto", exact="edges of a bin"),
         hidden("upto", Unit.NUMBER),
-        Column("mean_score", "Mean score", Unit.NUMBER, exact="a full count of what was recorded"),
+        Column("mean_score", "Mean score", Unit.NUMBER, exact=RECORDED),
         *estimate("observed", "Failed"),
         *evidence(),
     ),
@@ -222,7 +232,7 @@ FEEDBACK = TableSpec(
     "What the agent was shown",
     "Feedback that reached the agent, by arm. Silent checks of an accepted submission are not feedback.",
     (
-        Column("arm", "Arm", Unit.CODE),
+        ARM,
         Column("episodes", "Episodes", Unit.COUNT),
         Column("code_commands", "Code commands", Unit.COUNT),
         Column("executed", "Executed", Unit.COUNT),
@@ -241,8 +251,8 @@ ALARMS = TableSpec(
     "What came of an alarm",
     "Being right is not the same as helping: what the agent did after a verdict, and how its next real run ended.",
     (
-        Column("arm", "Arm", Unit.CODE),
-        Column("library", "Library", Unit.CODE),
+        ARM,
+        LIBRARY,
         Column("category", "Category", Unit.CODE, "Of the rubrics that were violated; all: any criterion."),
         Column("question", "Question"),
         *estimate("share", "Share"),
@@ -258,8 +268,8 @@ RUBRIC_ALARMS = TableSpec(
     "Rubrics and what their alarms did",
     "Every rubric that was violated before an agent: alarms that are known to be true or false, and what came after. Those that did harm first.",
     (
-        Column("arm", "Arm", Unit.CODE),
-        Column("library", "Library", Unit.CODE),
+        ARM,
+        LIBRARY,
         Column("rubric", "Rubric", Unit.CODE),
         Column("title", "Title"),
         Column("category", "Category", Unit.CODE),
@@ -271,8 +281,7 @@ RUBRIC_ALARMS = TableSpec(
         Column("passed_after", "Ran after", Unit.COUNT, "The code was changed, and the next real run ended with 0."),
         Column("harmed", "Harm", Unit.COUNT, "A false alarm, the code was changed, and the next real run failed."),
         Column("clusters", "Competitions", Unit.COUNT),
-        hidden("study"),
-        hidden("simulated", Unit.FLAG),
+        *origin(),
     ),
     "Counts only: one rubric alone rarely has enough alarms for a rate.",
 )
@@ -282,8 +291,8 @@ SAMPLED = TableSpec(
     "Precision and recall from verdicts that were run by chance",
     "Judge arms: verdicts whose command ran for real, weighted by one over the logged chance. What a policy never runs is not identified.",
     (
-        Column("arm", "Arm", Unit.CODE),
-        Column("library", "Library", Unit.CODE),
+        ARM,
+        LIBRARY,
         Column("source", "Runs", help="escalated: within the episode, seen by the agent; shadow: afterwards, in a copy."),
         Column("verdicts", "Verdicts", Unit.COUNT),
         Column("verified", "Verified", Unit.COUNT),
