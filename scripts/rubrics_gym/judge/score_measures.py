@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from rubrics_gym.judge.rates import Rate
+from rubrics_gym.judge.rates import Rate, as_rate
 from rubrics_gym.judge.views import View
-from rubrics_gym.statistics.intervals import mean_t
+from rubrics_gym.statistics.intervals import jackknife_t
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,7 @@ BINS = 10
 
 
 def by_jackknife(view: View, confidence: float) -> dict[str, Rate]:
-    """Measures that are no ratio of sums, each with the delete-one-cluster jackknife's standard error and a t quantile (Efron and Tibshirani
-    1993, 11.5). Where leaving out one competition leaves a measure undefined, there is an estimate and no interval.
+    """Measures that are no ratio of sums, each with an interval by leaving out one competition at a time (statistics.intervals.jackknife_t).
 
     Commands enter through counts per distinct score, so that leaving a competition out is a subtraction.
     """
@@ -56,27 +57,11 @@ def by_jackknife(view: View, confidence: float) -> dict[str, Rate]:
     edges = np.flatnonzero(np.diff(clusters[order])) + 1
     members = np.split(order, edges) if len(order) else []
     whole, without = histogram(every), [histogram(every - counts(member)) for member in members]
-    return {name: _jackknifed(whole, without, statistic, confidence, why_not) for name, (statistic, why_not) in STATISTICS.items()}
-
-
-def _jackknifed(whole: _Histogram, without: list[_Histogram], statistic: Statistic, confidence: float, why_not: str) -> Rate:
-    n, groups = int(whole.passed.sum() + whole.failed.sum()), len(without)
-
-    def rate(estimate: float | None, half: float | None = None, note: str = "") -> Rate:
-        low, high = (None, None) if half is None or estimate is None else (estimate - half, estimate + half)
-        return Rate(estimate=estimate, low=low, high=high, n=n, clusters=groups, interval="jackknife_t", note=note)
-
-    estimate = statistic(whole)
-    if estimate is None:
-        return rate(None, note=f"not identified: {why_not}")
-    if groups < 2:
-        return rate(estimate, note="one cluster: its spread is unknown")
-    known = [value for value in map(statistic, without) if value is not None]
-    if len(known) < groups:
-        return rate(estimate, note="no interval: without one of the competitions it is not identified")
-    around = mean_t([groups * estimate - (groups - 1) * value for value in known], confidence, n=n)
-    half = None if around.low is None or around.high is None else (around.high - around.low) / 2
-    return rate(estimate, half, around.note)
+    n = len(used)
+    return {
+        name: as_rate(jackknife_t(one.of(whole), [one.of(rest) for rest in without], confidence, n, one.within), one.why_not)
+        for name, one in MEASURES.items()
+    }
 
 
 def _mcc(counts: _Histogram) -> float | None:
@@ -155,13 +140,22 @@ def _part(place: int) -> Statistic:
     return part
 
 
-STATISTICS: dict[str, tuple[Statistic, str]] = {
-    "mcc": (_mcc, "only one outcome or one prediction"),
-    "roc_auc": (_roc_auc, "only one outcome"),
-    "average_precision": (_average_precision, "only one outcome"),
-    "brier": (_brier, "no predictions"),
-    "brier_skill": (_brier_skill, "only one outcome"),
-    "ece": (_ece, "no predictions"),
-    "calibration_slope": (_part(0), "only one score"),
-    "calibration_intercept": (_part(1), "only one score"),
+class _Measure(NamedTuple):
+    """A statistic, the range that it has, and why it may be undefined."""
+
+    of: Statistic
+    within: tuple[float, float]
+    why_not: str
+
+
+SHARE, ANY = (0.0, 1.0), (-math.inf, math.inf)
+MEASURES = {
+    "mcc": _Measure(_mcc, (-1.0, 1.0), "only one outcome or one prediction"),
+    "roc_auc": _Measure(_roc_auc, SHARE, "only one outcome"),
+    "average_precision": _Measure(_average_precision, SHARE, "only one outcome"),
+    "brier": _Measure(_brier, SHARE, "no predictions"),
+    "brier_skill": _Measure(_brier_skill, (-math.inf, 1.0), "only one outcome"),
+    "ece": _Measure(_ece, SHARE, "no predictions"),
+    "calibration_slope": _Measure(_part(0), ANY, "only one score"),
+    "calibration_intercept": _Measure(_part(1), ANY, "only one score"),
 }
