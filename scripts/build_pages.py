@@ -17,23 +17,21 @@ from rubrics_gym.settings.slices import BuildPages
 with job(snakemake, BuildPages) as (settings, log):
     finals = dict(zip(snakemake.input.final_of, snakemake.input.finals, strict=True))
     shadows = dict(zip(snakemake.input.shadow_of, snakemake.input.shadows, strict=True))
-    replayed = [row for path in snakemake.input.verdicts for row in read_records(path, ReplayedVerdict)]
+    replayed: dict[str, dict[str, list[ReplayedVerdict]]] = {}  # unit -> judge -> its verdicts
+    for row in (row for path in snakemake.input.verdicts for row in read_records(path, ReplayedVerdict)):
+        replayed.setdefault(row.unit, {}).setdefault(row.verdict.judge, []).append(row)
     attempts = []
     for path, grade in zip(
         attempt_files(snakemake.input.trajectories, "trajectory.jsonl"), attempt_files(snakemake.input.grades, "grade.json"), strict=True
     ):
         events = read_trajectory(path)
-        of_unit: dict[str, list[ReplayedVerdict]] = {}
-        for row in replayed:
-            if row.unit == events[0].unit:
-                of_unit.setdefault(row.verdict.judge, []).append(row)
         attempts.append(
             Attempt(
                 events,
                 Grade.model_validate(read_json(grade)),
                 FinalEvent.model_validate(read_json(finals[path])) if path in finals else None,
                 read_records(shadows[path], ShadowRun) if path in shadows else (),
-                of_unit,
+                replayed.get(events[0].unit, {}),
             )
         )
     folder = Path(snakemake.output.pages)
