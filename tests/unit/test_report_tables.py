@@ -25,7 +25,7 @@ from rubrics_gym.report.ledger import attempt_rows, last_lines, request_rows
 from rubrics_gym.report.mixes import failure_mix
 from rubrics_gym.report.specs import SPECS
 from rubrics_gym.report.table_spec import Column, TableSpec, Unit, estimate, evidence, rate
-from rubrics_gym.report.times import attempt_times, replaced_row, time_rows
+from rubrics_gym.report.times import AttemptTimes, attempt_times, replaced_row, time_rows
 from rubrics_gym.report.writing import format_cell, read_table, table_csv, write_parquet, write_table
 from rubrics_gym.settings.slices import MeasureJudge
 from rubrics_gym.store.attempts import AttemptRow, AttemptState
@@ -241,6 +241,9 @@ def test_real_runs_leave_out_installs_and_what_did_not_run() -> None:
     (row,) = time_rows([times], STUDY, simulated=True)
     assert row["real_run_s"] == 3.5 and row["real_run_s_low"] is None and row["note"]
     assert (row["with_final_s"], row["to_ceiling"], row["to_ceiling_note"]) == (64.0, None, "nothing observed")
+    other = AttemptTimes("evaluate", "judge", "packaged", "b", 900.0, 1.0, 4.0)
+    (wide,) = time_rows([times, other], STUDY, simulated=True)
+    assert wide["episode_s_low"] == 0.0 and wide["episode_s_high"] > 900  # no time is below 0
     unmeasured = attempt_times([*events, command(CommandKind.CODE_RUN, Route.EXECUTED, None)])  # as in an imported log
     assert unmeasured.real_run_s is None
 

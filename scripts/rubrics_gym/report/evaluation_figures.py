@@ -110,7 +110,7 @@ def time_validity_figure(arms: Sequence[Cells], times: Sequence[Cells]) -> str:
     """Validity against minutes of episode and final run, one point per arm with both intervals, from tables `arms` and `times`. SVG text."""
     minutes = {str(row["group"]): row for row in times if row["stage"] == "evaluate"}
     rows = [row for row in arms if str(row["arm"]) in minutes]
-    with figure(height=4.0, rows=rows, title="Validity against recorded time") as (_, axes, out):
+    with figure(height=4.0, rows=rows, title="Validity against recorded time") as (canvas, axes, out):
         for place, row in enumerate(rows):
             time, color = minutes[str(row["arm"])], SERIES[place % len(SERIES)]
             x, y = number(time["with_final_s"]), number(row["validity"])
@@ -122,14 +122,13 @@ def time_validity_figure(arms: Sequence[Cells], times: Sequence[Cells]) -> str:
             ends = [number(row[f"validity_{end}"]) for end in ("low", "high")]
             if None not in ends:
                 axes.plot([x / 60] * 2, [100 * (end or 0.0) for end in ends], color=color, linewidth=1.4, alpha=0.4)
-            axes.plot([x / 60], [100 * y], "o", color=color, markersize=6)
-            axes.annotate(
-                f"{row['arm']} (n={row['n']})".replace("$", r"\$"), (x / 60, 100 * y), xytext=(5, 4), textcoords="offset points", fontsize=8
-            )
+            axes.plot([x / 60], [100 * y], "o", color=color, markersize=6, label=f"{row['arm']} (n={row['n']})".replace("$", r"\$"))
         axes.set_ylim(-3, 108)
         axes.set_xlim(left=0)
         axes.set_xlabel("minutes of episode and final run, mean over competitions")
         axes.set_ylabel("valid, %")
+        if rows:
+            canvas.legend(loc="outside lower left", ncols=3)
     return out.text
 
 

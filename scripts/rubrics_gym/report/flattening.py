@@ -7,8 +7,8 @@ from typing import Any
 
 
 def leaves(value: Any, path: str = "") -> dict[str, Any]:
-    """Nested settings as dotted key -> value; a mapping without keys is a value."""
-    if not isinstance(value, Mapping) or not value:
+    """Nested settings as dotted key -> value; a mapping without keys has none."""
+    if not isinstance(value, Mapping):
         return {path: value}
     found: dict[str, Any] = {}
     for key, inner in value.items():

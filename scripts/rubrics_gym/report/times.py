@@ -117,9 +117,10 @@ def _to_ceiling(mine: dict[tuple[str, str], float], above: dict[tuple[str, str],
 
 
 def _cells(name: str, interval: Interval) -> Row:
+    """An interval of a time, or of a ratio of times: neither is below 0, where a t interval may reach."""
     return {
         name: interval.estimate,
-        f"{name}_low": interval.low,
+        f"{name}_low": None if interval.low is None else max(0.0, interval.low),
         f"{name}_high": interval.high,
         f"{name}_n": interval.n,
         f"{name}_clusters": interval.clusters,
@@ -178,7 +179,7 @@ def replaced_row(rows: Sequence[ReplayedVerdict], study: str, simulated: bool, c
         "minutes": sum(seconds for row, seconds in timed if row.verdict.flagged is not None) / 60,
         "clean_minutes": sum(seconds for row, seconds in timed if row.verdict.flagged is False) / 60,
         "per_episode": mean.estimate,
-        "per_episode_low": mean.low,
+        "per_episode_low": None if mean.low is None else max(0.0, mean.low),
         "per_episode_high": mean.high,
         "n": mean.n,
         "clusters": mean.clusters,
