@@ -105,7 +105,7 @@ def test_a_question_without_a_label_is_a_problem_of_the_source(tmp_path: Path) -
     benchmark, source = source_of(
         tmp_path, "dabench", {f"{top}/da-dev-questions.jsonl": json.dumps(question), f"{top}/da-dev-labels.jsonl": ""}
     )
-    with pytest.raises(SourceProblem, match=r"dabench 0: da-dev-labels\.jsonl has no line"):
+    with pytest.raises(SourceProblem, match=r"da-dev-labels\.jsonl' has no line with the id '0'"):
         loader_of("dabench")(source, benchmark.entry("0"))
 
 
