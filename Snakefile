@@ -5,6 +5,10 @@ from snakemake.utils import min_version
 
 min_version("9.14")
 
+# Snakemake's limit on jobs per second wakes the scheduler once a second more for every job that has ended, until it does nothing else.
+if workflow.scheduling_settings:
+    workflow.scheduling_settings.max_jobs_per_timespan = None
+
 
 if not workflow.config_settings.configfiles:
 

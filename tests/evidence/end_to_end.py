@@ -254,8 +254,8 @@ def kills(evidence: Evidence, undisturbed: Clone, folder: Path) -> None:
     evidence.item("trajectories validate against their schema", events > 1000, f"{events} events")
 
 
-def rows(clone: Clone, table: str, results: str = "results") -> list[dict[str, str]]:
-    with open(clone.folder / results / "tables" / f"{table}.csv", newline="", encoding="utf-8") as lines:
+def rows(clone: Clone, table: str) -> list[dict[str, str]]:
+    with open(clone.folder / "results" / "tables" / f"{table}.csv", newline="", encoding="utf-8") as lines:
         return list(csv.DictReader(lines))
 
 
@@ -263,19 +263,18 @@ def study(evidence: Evidence, folder: Path) -> None:
     """The larger study over the sweep of the judge's error rates: validity per arm with intervals, and the truth table."""
     clone = Clone(folder / "study")
     judged: dict[str, list[tuple[str, ...]]] = {}
-    for name, errors in SWEEP.items():
-        results = f"results/{name}"
-        config = {"extends": "config/studies/evidence.yaml", "pathvars": {"results": results}, "simulation": {"judge": errors}}
+    for name, errors in SWEEP.items():  # one results folder: what does not depend on the judge is made once
+        config = {"extends": "config/studies/evidence.yaml", "simulation": {"judge": errors}}
         (clone.folder / f"{name}.yaml").write_text(yaml.safe_dump(config))
         began = time.monotonic()
-        run = clone.run("snakemake", f"{results}/dashboard.html", "--configfile", f"{name}.yaml")
+        run = clone.run("snakemake", "results/dashboard.html", "--configfile", f"{name}.yaml")
         minutes = (time.monotonic() - began) / 60
         evidence.item(f"evidence study, judge {name}", run.returncode == 0, f"{minutes:.1f} minutes")
         if run.returncode:
             print((run.stdout + run.stderr)[-3000:])
             continue
-        validity = {row["arm"]: float(row["validity"]) for row in rows(clone, "arms", results)}
-        for row in rows(clone, "arms", results):
+        validity = {row["arm"]: float(row["validity"]) for row in rows(clone, "arms")}
+        for row in rows(clone, "arms"):
             evidence.report(
                 f"[simulated] {name}: validity under {row['arm']}",
                 f"{float(row['validity']):.3f} [{row['validity_low']}, {row['validity_high']}], {row['valid']} of {row['finished']} finished "
@@ -285,17 +284,15 @@ def study(evidence: Evidence, folder: Path) -> None:
         evidence.report(
             f"{name}: notice < task_only < matched <= execute", "as the mechanism predicts" if order else "NOT as the mechanism predicts"
         )
-        for row in rows(clone, "contrasts", results):
+        for row in rows(clone, "contrasts"):
             if {row["first"], row["second"]} & {"scrambled", "matched"} and row["endpoint"] == "valid":
                 evidence.report(
                     f"{name}: {row['first']} - {row['second']}", f"{row['estimate']} pp [{row['low']}, {row['high']}], p {row['p']}"
                 )
         judged[name] = [
-            (row["judge"], row["reading"], row["tp"], row["fp"])
-            for row in rows(clone, "precision_recall", results)
-            if row["kind"] == "judge"
+            (row["judge"], row["reading"], row["tp"], row["fp"]) for row in rows(clone, "precision_recall") if row["kind"] == "judge"
         ]
-        for row in rows(clone, "precision_recall", results):
+        for row in rows(clone, "precision_recall"):
             evidence.report(
                 f"{name}: {row['kind']} {row['judge']} ({row['reading']})",
                 f"precision {row['precision'] or 'not identified'}, recall {row['recall'] or 'not identified'}, {row['commands']} commands",
@@ -304,7 +301,7 @@ def study(evidence: Evidence, folder: Path) -> None:
     evidence.item(
         "the sweep moves the judge", moved > 0, f"{moved} of {len(judged.get('sharp', []))} rows of true and false positives differ"
     )
-    for row in rows(clone, "truth", "results/sharp"):
+    for row in rows(clone, "truth"):
         figure = (
             f"{row['surfaced']} of {row['planted']} surfaced; detected {row['detected_share'] or '-'}, typed right {row['typed_share'] or '-'} "
             f"(n {row['typed_n']}), categorised right {row['categorised_share'] or '-'} (n {row['categorised_n']})"

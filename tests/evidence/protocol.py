@@ -34,10 +34,11 @@ def reproduced(evidence: Evidence, folder: Path) -> None:
     rows = list(csv.DictReader(table.open(newline=""))) if table.exists() else []
     states = Counter(row["state"] for row in rows)
     equal = run.returncode == 0 and len(rows) > 100 and set(states) == {"equal"}
+    others = [f"{row['artefact']} {row['state']}: {row['where']}" for row in rows if row["state"] != "equal"]
     evidence.item(
         "the shipped protocol, fresh clone, network off",
         bool(equal and able),
-        f"{dict(states)} of {len(rows)} artefacts; network off: {bool(able)}",
+        f"{dict(states)} of {len(rows)} artefacts; network off: {bool(able)}{''.join(f'; {other}' for other in others)}",
     )
     sent = sum(
         json.loads(line).get("state") == "sent"

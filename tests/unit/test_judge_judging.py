@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.judge_cases import PROMPT, WordVectors, action, rubric
 
@@ -170,3 +171,13 @@ def test_k_rubrics_are_retrieved() -> None:
     assert len(verdict.criteria) == 3
     similarities = [criterion.similarity for criterion in verdict.criteria[1:]]
     assert similarities == sorted(similarities, reverse=True)  # type: ignore[type-var]
+
+
+def test_the_last_bits_of_an_embedding_do_not_reach_the_record() -> None:
+    """Processors add in different orders: the same library on another machine gives vectors that differ in the last bits."""
+    here = lookup()
+    noise = np.random.default_rng(0).normal(0, 1e-7, here.index.embeddings.shape).astype(np.float32)
+    elsewhere = Lookup("matched", Index(RUBRICS, here.index.embeddings + noise), here.encoder, here.k, here.retrieval)
+    said = answered(opinion(), opinion(), opinion())
+    verdicts = [judge(Scripted(said), found)(action()) for found in (here, elsewhere)]
+    assert verdicts[0].criteria == verdicts[1].criteria

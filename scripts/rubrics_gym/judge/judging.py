@@ -22,6 +22,9 @@ from rubrics_gym.settings.study import ModelSettings, Retrieval, Split
 
 TASK_CRITERION = "The change does what the task asks"
 
+# Processors differ in the last bits of an embedding; more digits would not be the same on a reviewer's machine.
+SIMILARITY_DIGITS = 3
+
 # Failures that concern this one request: the verdict is missing and says why. All others (authentication, quota, transport) concern the
 # whole attempt and are raised: an infrastructure error must end the attempt as lost, and never reach the agent as feedback.
 ABSTENTIONS = frozenset({"schema_invalid", "refused", "context_length", "budget"})
@@ -129,9 +132,8 @@ def _criteria(answer: dict[str, Any], hits: Sequence[tuple[Rubric, float]]) -> t
     criteria = [Criterion(rubric_id=None, title=TASK_CRITERION, text=_task_text(task), **_said(task))]
     for number, (rubric, similarity) in enumerate(hits, 1):
         text = f"{rubric.title}: {rubric.pattern}"
-        criteria.append(
-            Criterion(rubric_id=rubric.id, title=rubric.title, text=text, similarity=round(similarity, 6), **_said(opinions[number]))
-        )
+        near = round(similarity, SIMILARITY_DIGITS)
+        criteria.append(Criterion(rubric_id=rubric.id, title=rubric.title, text=text, similarity=near, **_said(opinions[number])))
     return tuple(criteria)
 
 
