@@ -1,6 +1,5 @@
 """A page per attempt, and their list: linked from the dashboard."""
 
-from collections import defaultdict
 from pathlib import Path
 
 from rubrics_gym.failures.types import load_rules
@@ -18,9 +17,9 @@ from rubrics_gym.settings.rules import BuildPages
 with job(snakemake, BuildPages) as (settings, log):
     finals = dict(zip(snakemake.input.final_of, snakemake.input.finals, strict=True))
     shadows = dict(zip(snakemake.input.shadow_of, snakemake.input.shadows, strict=True))
-    replayed = defaultdict(lambda: defaultdict(list))  # unit -> judge -> its verdicts
+    replayed: dict[str, dict[str, list[ReplayedVerdict]]] = {}  # unit -> judge -> its verdicts
     for row in (row for path in snakemake.input.verdicts for row in read_records(path, ReplayedVerdict)):
-        replayed[row.unit][row.verdict.judge].append(row)
+        replayed.setdefault(row.unit, {}).setdefault(row.verdict.judge, []).append(row)
     attempts = []
     for path, grade in zip(
         attempt_files(snakemake.input.trajectories, "trajectory.jsonl"), attempt_files(snakemake.input.grades, "grade.json"), strict=True
@@ -32,7 +31,7 @@ with job(snakemake, BuildPages) as (settings, log):
                 Grade.model_validate(read_json(grade)),
                 FinalEvent.model_validate(read_json(finals[path])) if path in finals else None,
                 read_records(shadows[path], ShadowRun) if path in shadows else (),
-                replayed[events[0].unit],
+                replayed.get(events[0].unit, {}),
             )
         )
     folder = Path(snakemake.output.pages)

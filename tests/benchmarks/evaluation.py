@@ -20,8 +20,9 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 
 from rubrics_gym.judge.columns import Exposures, Judged, judged
+from rubrics_gym.judge.curves import calibration, curve
 from rubrics_gym.judge.exposure import by_category, by_rubric, funnel
-from rubrics_gym.judge.measuring import calibration, curve, measure, recall_by_type
+from rubrics_gym.judge.measuring import measure, recall_by_type
 from rubrics_gym.judge.replay import ReplayedVerdict
 from rubrics_gym.records.files import iter_records, write_json_lines
 from rubrics_gym.records.rubrics import Rubric, RubricKind

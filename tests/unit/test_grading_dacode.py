@@ -223,6 +223,30 @@ def test_a_pickle_of_the_agents_is_never_loaded(tmp_path):
     assert case.both() == (0.0, 0.0)
 
 
+ARRAY = b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': %b, }"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"PK\x03\x04no archive", ARRAY % b"(9000000000000,)" + b" " * 58 + b"\n", ARRAY.replace(b"{'", b"{{'") % b"(2,)" + b" " * 68 + b"\n"],
+)
+def test_a_damaged_array_is_a_wrong_one_and_no_defect_of_the_grader(tmp_path, content):
+    case = plots(tmp_path)
+    picture(case.work / "result.png", shade=10)
+    (case.work / "dabench" / "result.npy").write_bytes(content)
+    assert case.both() == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("text", ['{"figsize": 5}', '{"figsize": [8, 6], "color": 7}', '{"figsize": [8, 6], "labels": 3}', "[" * 100_000])
+def test_properties_of_another_kind_are_wrong_and_no_defect_of_the_grader(tmp_path, text):
+    case = plots(tmp_path, keys=("figsize", "color", "labels"))
+    (case.gold / "plot.json").write_text(json.dumps({"figsize": [8, 6], "color": ["#112233"], "labels": ["a"]}))
+    picture(case.work / "result.png", shade=10)
+    shutil.copyfile(case.gold / "result.npy", case.work / "dabench" / "result.npy")
+    (case.work / "dabench" / "plot.json").write_text(text)
+    assert case.both() == (0.0, 0.0)
+
+
 def test_several_files_are_averaged_and_a_missing_one_is_nothing(tmp_path):
     case = Case(tmp_path, "compare_csv", file="a.csv")
     case.evaluation["result"] = [{"file": ["a.csv"]}, {"file": ["b.csv"]}]

@@ -9,7 +9,7 @@ from tests.corpus import CORPUS, needs_corpus
 from rubrics_gym.grading import dsbench, mlagentbench, paperbench, rebench
 from rubrics_gym.grading.attempts import GRADERS, grade, grader_module
 from rubrics_gym.grading.bundle import PrivateBundle
-from rubrics_gym.grading.submissions import InvalidSubmission
+from rubrics_gym.grading.submissions import InvalidSubmission, same_key
 from rubrics_gym.records.archives import UnsafeArchive, write_archive
 from rubrics_gym.records.outcomes import Outcome
 
@@ -250,6 +250,33 @@ def test_openml_balanced_accuracy_on_the_fixed_rows(tmp_path):
     constant = grade(archive, submitted(tmp_path, "row_id,class\n5,a\n9,a\n11,a\n12,a\n"), None)
     assert (constant.score, constant.ended_wrong) == (0.5, True)
     assert grade(archive, submitted(tmp_path, "row_id,class\n5,a\n9,a\n11,a\n12,z\n"), None).outcome is Outcome.INVALID
+
+
+@pytest.mark.parametrize("classes", range(2, 13))
+def test_one_class_for_all_rows_is_never_better_than_itself(tmp_path, classes):
+    answers = "row_id,repeat,fold,class\n" + "".join(f"{row},0,0,c{row}\n" for row in range(classes))
+    grading = {"id_column": "row_id", "target": "class", "classes": [], "folds": 10}
+    archive = private(tmp_path, "openml", {"answers.csv": answers}, metric="balanced_accuracy", greater=True, **grading)
+    constant = grade(archive, submitted(tmp_path, "row_id,class\n" + "".join(f"{row},c0\n" for row in range(classes))), None)
+    assert constant.score == pytest.approx(1 / classes, abs=1e-5) and constant.ended_wrong is True
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ("12", "12.0", True),
+        ("-12", "-12.00", True),
+        ("007", "7", True),
+        ("12", "1.200000000000000000e+01", True),  # numpy.savetxt
+        ("12.5", "12", False),
+        ("1.25e+00", "1", False),
+        ("12345678901234567890", "12345678901234567891", False),  # more digits than a float holds
+        ("12e4", "120000", False),  # a hash that looks like a number
+        ("1_0", "10", False),
+    ],
+)
+def test_ids_are_the_same_only_when_they_are_the_same_whole_number(first, second, same):
+    assert (same_key(first) == same_key(second)) is same
 
 
 def leaf(name, score, weight=1, category="Code Development", **more):

@@ -14,6 +14,7 @@ import pytest
 from rubrics_gym.failures.detection import detect
 from rubrics_gym.failures.types import load_rules
 from rubrics_gym.harness.recorder import read_trajectory
+from rubrics_gym.interchange import inspect_logs
 from rubrics_gym.interchange.formats import FORMATS, find, read_runs, recognise
 from rubrics_gym.interchange.importing import ImportRow, convert, import_runs
 from rubrics_gym.interchange.logs import UnreadableLog
@@ -510,7 +511,59 @@ def test_exit_codes_written_into_results_are_read(tmp_path: Path) -> None:
         "<returncode>3</returncode>\n<output>\nboom\n</output>",
         json.dumps({"output": "fine\n", "metadata": {"exit_code": 0, "duration_seconds": 0.1}}),
         "exit code 1, says the program itself",
+        "<exception>timed out</exception>\n<returncode>-1</returncode>\n<output>\nepoch 1\n</output>",  # no process ended with that
     ]
     steps = [step(number, content) for number, content in enumerate(results, 1)]
     log = write(tmp_path / "t.json", {"schema_version": "ATIF-v1.7", "agent": {"name": "a", "version": "1"}, "steps": steps})
-    assert [(one.exit_code, one.output_tail) for one in commands_of(log)] == [(3, "boom"), (0, "fine\n"), (None, results[2])]
+    assert [(one.exit_code, one.output_tail) for one in commands_of(log)] == [
+        (3, "boom"),
+        (0, "fine\n"),
+        (None, results[2]),
+        (None, "epoch 1"),
+    ]
+
+
+def test_costs_of_less_than_a_tenth_of_a_cent_are_kept(tmp_path: Path) -> None:
+    step = {"step_id": 1, "source": "agent", "message": "hello", "metrics": {"cost_usd": 0.000123}}
+    log = {
+        "schema_version": "ATIF-v1.7",
+        "agent": {"name": "a", "version": "1"},
+        "steps": [step],
+        "final_metrics": {"total_cost_usd": 0.000456},
+    }
+    events = events_of(write(tmp_path / "t.json", log))
+    assert [event.cost_microdollars for event in events if isinstance(event, MessageEvent | EndEvent)] == [123, 456]
+
+
+@pytest.mark.parametrize("damage", ["deflated bytes", "zstd bytes", "unknown method", "too large"])
+def test_a_damaged_member_of_an_inspect_log_passes_over_that_log_alone(
+    tmp_path: Path, damage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "log.eval"
+    write_eval(path, inspect_example(), zstd=damage == "zstd bytes")
+    content = bytearray(path.read_bytes())
+    if damage == "unknown method":
+        for signature, offset in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
+            place = content.find(signature) + offset
+            content[place : place + 2] = (97).to_bytes(2, "little")
+    elif damage == "too large":
+        monkeypatch.setattr(inspect_logs, "_MEMBER_BYTES", 10)
+    else:
+        content[45:75] = bytes(byte ^ 0xFF for byte in content[45:75])
+    path.write_bytes(bytes(content))
+    rows = import_runs(find([path], LogFormat.AUTO, single=False), "mine", tmp_path / "out", frozenset())
+    assert [row.unit for row in rows] == [""] and "its member header.json" in rows[0].skipped
+
+
+def test_a_log_without_end_or_depth_passes_over_that_log_alone(tmp_path: Path) -> None:
+    deep = [write(tmp_path / name, "[" * 200_000) for name in ("deep.json", "deep.jsonl")]
+    assert [one.format for one in find(deep, LogFormat.AUTO, single=False)] == [None, None]
+    events = [
+        {"event": "tool", "id": "c1", "span_id": "t1"},
+        {"event": "span_begin", "id": "s1", "parent_id": "s1"},  # its own ancestor
+        {"event": "sandbox", "action": "exec", "span_id": "s1", "result": 7},
+    ]
+    log = write(
+        tmp_path / "log.json", inspect_log([{"role": "user", "content": "Go."}, asked(1, "python a.py"), answered(1, "boom")], events)
+    )
+    assert [one.exit_code for one in commands_of(log)] == [7]

@@ -8,7 +8,7 @@ from tests.judge_cases import rubric
 
 from rubrics_gym.judge.columns import Judged, judged
 from rubrics_gym.judge.exposure import by_category, by_rubric, confusion, funnel
-from rubrics_gym.judge.noise import flag_shares, judge_noise
+from rubrics_gym.judge.noise import flag_shares, judge_noise, judged_twice
 from rubrics_gym.judge.replay import ReplayedVerdict
 from rubrics_gym.judge.truth import command_bins, episode_endings
 from rubrics_gym.judge.wrong_results import Ending, by_cause
@@ -148,6 +148,8 @@ def test_truth_is_joined_by_command_and_episode() -> None:
     sorted_event = Categorized(item_id="e", category="runtime", runtime_type="own_logic")
     assert command_bins([event], [sorted_event]) == {("u", 2, 1): "runtime:own_logic"}
     assert command_bins([event], []) == {("u", 2, 1): "unsorted"}
+    untyped = Categorized(item_id="e", category="runtime", runtime_type=None)
+    assert set(command_bins([event], [untyped]).values()) == {rubric("t", category="runtime", runtime_type=None).bin}
     wrong = Grade(benchmark="b", task="t", outcome=Outcome.VALID, metric="m", greater_is_better=True, ended_wrong=True)
     assert episode_endings(["u"], [wrong], [Cause(unit="u", benchmark="b", task="t", category="wrong_metric")]) == {
         "u": Ending(True, "wrong_metric")
@@ -167,3 +169,16 @@ def test_noise_of_the_judge_needs_a_second_asking_and_that_of_the_agent_repeats(
     shares = {share.source: share for share in judge_noise(own)}
     assert flag_shares(own)["packaged", "a"] == [0.0, 1.0, 0.0, 1.0]
     assert shares["judge"].share == 0.0 and shares["agent"].share == 1.0
+
+
+def test_commands_without_a_prediction_have_no_part_in_the_noise_of_the_judge() -> None:
+    """Two predictions of an episode of which one changes: half of the flagged share, however many commands have no verdict."""
+    said = [verdict(1, False), verdict(2, False)]
+    silent = [
+        one.model_copy(update={"step": 10 + number, "verdict": Verdict(judge="j", library="l", abstained="refused")})
+        for number, one in enumerate(said * 4)
+    ]
+    again = [verdict(1, False, LOGIC), verdict(2, False)]
+    commands = judged([*said, *silent, *(one.model_copy(update={"repeat": 1}) for one in again)], LIBRARY)
+    assert flag_shares(commands) == {("packaged", "a"): [0.0]}
+    assert judged_twice(commands) == [[0.0, pytest.approx(0.5)]]

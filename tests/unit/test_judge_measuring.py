@@ -12,7 +12,8 @@ from tests.judge_cases import rubric
 
 from rubrics_gym.judge.baselines import baselines
 from rubrics_gym.judge.columns import UnknownRubric, judged
-from rubrics_gym.judge.measuring import DifferentCommands, Measured, calibration, curve, flat, precision_recall, recall_by_type
+from rubrics_gym.judge.curves import calibration, curve
+from rubrics_gym.judge.measuring import DifferentCommands, Measured, flat, precision_recall, recall_by_type
 from rubrics_gym.judge.measuring import measure as measure_columns
 from rubrics_gym.judge.pairs import compare
 from rubrics_gym.judge.replay import ReplayedVerdict
@@ -108,6 +109,17 @@ def test_timeouts_are_reported_apart() -> None:
     assert lines["crashed"].recall.estimate == 1.0 and lines["timed_out"].recall.estimate == 0.0
     assert (lines["crashed"].commands, lines["crashed"].left_out, lines["timed_out"].left_out) == (2, 2, 1)
     assert {line.failure_type: line.recall.estimate for line in recall_by_type(judged(rows))} == {"own_logic": 1.0, "time_limit": 0.0}
+
+
+def test_counts_and_costs_of_a_line_are_of_its_own_commands() -> None:
+    costs = {"update": {"cost_microdollars": 10}}
+    rows = [row(0, True, True), row(1, True, None, task="b", timed_out=True)]
+    rows = [one.model_copy(update={"verdict": one.verdict.model_copy(**costs)}) for one in rows]
+    lines = {(line.truth, line.reading): line for line in table({"j": rows})}
+    every, crashed = lines["failed", "excluded"], lines["crashed", "excluded"]
+    assert (every.commands, every.episodes, every.competitions, every.cost_microdollars) == (2, 2, 2, 20)
+    assert (crashed.commands, crashed.episodes, crashed.competitions, crashed.cost_microdollars) == (1, 1, 1, 10)
+    assert every.abstentions == {"schema_invalid": 1} and crashed.abstentions == {}
 
 
 def test_what_has_no_denominator_is_not_identified() -> None:

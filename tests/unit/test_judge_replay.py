@@ -106,6 +106,8 @@ def test_each_command_is_judged_with_the_state_just_before_it() -> None:
 
 def test_sight_is_limited_to_what_the_arm_sees() -> None:
     actions = [action for _, action in judged_actions(attempt(), ())]
+    sighted = [action for _, action in judged_actions(attempt(), set(Sight))]
+    assert len(actions) == len(sighted) > 1 and any(action.packages and action.last_real_run for action in sighted)
     assert all(action.packages is None and action.data_profile is None and action.last_real_run is None for action in actions)
 
 

@@ -27,6 +27,8 @@ def test_a_sound_program_passes_every_check() -> None:
     [
         ("print('a'", "The program compiles"),
         ("return 1\n", "The program compiles"),  # parses, but does not compile
+        ("x = " + "+".join(["1"] * 20_000), "The program compiles"),  # nested too deep for any Python
+        ("x = " + "-" * 50_000 + "1", "The program compiles"),
         ("import xgboost\n", "Its imports are installed"),
         ("from lightgbm.sklearn import LGBMClassifier\n", "Its imports are installed"),
         ("import pandas as pd\npd.read_csv('train.csv')\n", "The files it reads exist"),
@@ -45,6 +47,7 @@ def test_each_check_finds_its_mistake(program: str, complaint: str) -> None:
         "import helper\n",
         "import pandas as pd\npd.read_csv('/workspace/data/train.csv')\n",
         "open('answer.txt', 'w').write('1')\n",
+        "x = " + "+".join(["1"] * 1_500),  # deep, and Python runs it
     ],
 )
 def test_no_false_alarm(program: str) -> None:

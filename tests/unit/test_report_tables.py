@@ -6,21 +6,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.example_report import STUDY, cells, distribution, episodes, grade, ledger_lines, libraries, tables
+from tests.example_report import MEASURE, STUDY, cells, distribution, episodes, grade, ledger_lines, libraries, tables
 from tests.table_walk import bare, unsaid
 
+from rubrics_gym.judge.curves import CurvePoint
+from rubrics_gym.judge.measuring import TypeRecall
+from rubrics_gym.judge.rates import Rate
+from rubrics_gym.judge.replay import ReplayedVerdict
 from rubrics_gym.records.files import DamagedFile
 from rubrics_gym.records.outcomes import Outcome
 from rubrics_gym.records.trajectory import CheckEvent, CommandEvent, CommandKind, EndEvent, FinalEvent, Route, StartEvent
+from rubrics_gym.records.verdicts import Verdict
 from rubrics_gym.report.arms import results_per_arm
 from rubrics_gym.report.contrasts import contrasts
 from rubrics_gym.report.episodes import Episode, read_episode
+from rubrics_gym.report.judges import NO_LIBRARY, curve_rows, type_recall_rows
 from rubrics_gym.report.ledger import attempt_rows, last_lines, request_rows
 from rubrics_gym.report.mixes import failure_mix
 from rubrics_gym.report.specs import SPECS
 from rubrics_gym.report.table_spec import Column, TableSpec, Unit, estimate, evidence, rate
-from rubrics_gym.report.times import attempt_times, time_rows
+from rubrics_gym.report.times import AttemptTimes, attempt_times, replaced_row, time_rows
 from rubrics_gym.report.writing import format_cell, read_table, table_csv, write_parquet, write_table
+from rubrics_gym.settings.slices import MeasureJudge
 from rubrics_gym.store.attempts import AttemptRow, AttemptState
 from rubrics_gym.store.ledger import State
 from rubrics_gym.store.requests import Ledger
@@ -234,6 +241,31 @@ def test_real_runs_leave_out_installs_and_what_did_not_run() -> None:
     (row,) = time_rows([times], STUDY, simulated=True)
     assert row["real_run_s"] == 3.5 and row["real_run_s_low"] is None and row["note"]
     assert (row["with_final_s"], row["to_ceiling"], row["to_ceiling_note"]) == (64.0, None, "nothing observed")
+    other = AttemptTimes("evaluate", "judge", "packaged", "b", 900.0, 1.0, 4.0)
+    (wide,) = time_rows([times, other], STUDY, simulated=True)
+    assert wide["episode_s_low"] == 0.0 and wide["episode_s_high"] > 900  # no time is below 0
+    unmeasured = attempt_times([*events, command(CommandKind.CODE_RUN, Route.EXECUTED, None)])  # as in an imported log
+    assert unmeasured.real_run_s is None
+
+
+def test_a_command_without_a_recorded_time_is_left_out_and_counted() -> None:
+    def judged(step: int, seconds: float | None) -> ReplayedVerdict:
+        return ReplayedVerdict(
+            unit="u", benchmark="b", task="t", step=step, index=0, verdict=Verdict(judge="j", library="l", flagged=False), failed=False,
+            failure_type=None, timed_out=False, out_of_memory=False, masked_pipe=False, duration_s=seconds, previous_failed=None,
+        )  # fmt: skip
+
+    row = replaced_row([judged(1, 60.0), judged(2, None)], STUDY, simulated=True)
+    assert row["minutes"] == row["clean_minutes"] == 1.0 and "1 commands without a recorded time left out" in row["note"]
+
+
+def test_a_judge_without_a_library_says_so_and_a_baseline_says_nothing() -> None:
+    settings = MeasureJudge.model_validate_json(MEASURE)
+    none = Rate(estimate=None, low=None, high=None, n=0, clusters=0, interval="ratio_t")
+    for judge, said in (("task_only", NO_LIBRARY), ("static_checks", "")):
+        (point,) = curve_rows([CurvePoint(judge=judge, library=None, threshold=0.5, flagged=0, precision=none, recall=none)], settings)
+        (recall,) = type_recall_rows([TypeRecall(judge=judge, library=None, failure_type="own_logic", recall=none)], settings)
+        assert point["library"] == recall["library"] == said
 
 
 # ---------------------------------------------------------------- writing

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rubrics_gym.statistics.intervals import clopper_pearson, cluster_bootstrap, mean_t, paired_t, proportion, ratio, wilson
+from rubrics_gym.statistics.intervals import clopper_pearson, cluster_bootstrap, jackknife_t, mean_t, paired_t, proportion, ratio, wilson
 
 
 @pytest.mark.parametrize(("successes", "n"), [(0, 10), (1, 29), (15, 148), (81, 263), (10, 10)])
@@ -81,6 +81,27 @@ def test_bootstrap_agrees_with_scipy_and_repeats_under_its_seed() -> None:
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.01)
     assert ours == cluster_bootstrap(differences, draws=20_000, seed=1)
     assert ours != cluster_bootstrap(differences, draws=20_000, seed=2)
+
+
+def test_the_jackknife_of_a_mean_is_its_t_interval() -> None:
+    values = np.array([0.1, 0.4, 0.35, 0.8, 0.2])
+    without = [float(np.delete(values, place).mean()) for place in range(len(values))]
+    ours, theirs = jackknife_t(float(values.mean()), without), mean_t(values)
+    assert (ours.estimate, ours.low, ours.high) == pytest.approx((theirs.estimate, theirs.low, theirs.high))
+    assert (ours.n, ours.clusters) == (5, 5)
+
+
+def test_the_jackknife_stays_within_its_range_and_says_why_it_has_no_ends() -> None:
+    wide = jackknife_t(0.9, [0.5, 0.95, 0.99], within=(0.0, 1.0))
+    assert wide.high == 1.0 and wide.low is not None and 0.0 <= wide.low < 0.9
+    assert jackknife_t(None, [None, 0.5]).estimate is None
+    for whole, without, note in (
+        (0.9, [0.8, None], "without one of the clusters"),
+        (0.9, [0.8], "one cluster"),
+        (0.9, [0.9, 0.9], "equal"),
+    ):
+        found = jackknife_t(whole, without)
+        assert (found.estimate, found.low, found.high) == (0.9, None, None) and note in found.note
 
 
 def test_ratio_with_equal_denominators_is_the_mean_of_cluster_shares() -> None:

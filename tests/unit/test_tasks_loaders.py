@@ -8,6 +8,8 @@ import io
 import json
 from pathlib import Path
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 import yaml
 from tests.corpus import CORPUS, corpus_of, needs_corpus
@@ -103,7 +105,7 @@ def test_a_question_without_a_label_is_a_problem_of_the_source(tmp_path: Path) -
     benchmark, source = source_of(
         tmp_path, "dabench", {f"{top}/da-dev-questions.jsonl": json.dumps(question), f"{top}/da-dev-labels.jsonl": ""}
     )
-    with pytest.raises(SourceProblem, match=r"dabench 0: da-dev-labels\.jsonl has no line"):
+    with pytest.raises(SourceProblem, match=r"da-dev-labels\.jsonl' has no line with the id '0'"):
         loader_of("dabench")(source, benchmark.entry("0"))
 
 
@@ -381,6 +383,13 @@ def test_an_openml_task_cuts_the_labels_of_its_test_rows() -> None:
     # independently: the first fold of the first repeat, read line by line
     lines = source.text("tasks/1882/datasplits.arff").splitlines()
     assert {row["row_id"] for row in test} == {line.split(",")[1] for line in lines if line.startswith("TEST,") and line.endswith(",0,0")}
+
+
+def test_a_missing_number_of_a_parquet_data_set_is_an_empty_cell(tmp_path: Path) -> None:
+    place = tmp_path / "datasets" / "7" / "dataset_7.pq"
+    place.parent.mkdir(parents=True)
+    pyarrow.parquet.write_table(pyarrow.table({"a": [1.5, float("nan"), None]}), place)
+    assert openml._rows(SourceFiles(load_benchmark("openml"), tmp_path, {}), "7", 1) == [["1.5"], [""], [""]]
 
 
 @needs_corpus

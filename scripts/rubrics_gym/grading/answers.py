@@ -18,13 +18,12 @@ def correct_share(deliverable: Path, truth: dict[str, str], tolerance: float) ->
     given = dict(ANSWER.findall(read_text(deliverable)))
     if not given.keys() & truth.keys():
         raise InvalidSubmission(f"{deliverable.name} holds no line such as @{next(iter(truth))}[value]")
-    return sum(_right(given.get(name), value, tolerance) for name, value in truth.items()) / len(truth)
+    return sum(name in given and same(given[name], value, tolerance) for name, value in truth.items()) / len(truth)
 
 
-def _right(given: str | None, truth: str, tolerance: float) -> bool:
-    if given is None:
-        return False
-    if given == truth:
+def same(given: str, expected: str, tolerance: float) -> bool:
+    """Equal as text, or as finite numbers that are less than `tolerance` apart."""
+    if given == expected:
         return True
-    number, expected = as_number(given), as_number(truth)
-    return number is not None and expected is not None and abs(number - expected) < tolerance
+    number, wanted = as_number(given), as_number(expected)
+    return number is not None and wanted is not None and abs(number - wanted) < tolerance

@@ -10,18 +10,17 @@ order and with its repetitions.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from rubrics_gym.grading.answers import ANSWER, same
 from rubrics_gym.grading.bundle import PrivateBundle
 from rubrics_gym.grading.findings import Findings, by_corrected, left_out, not_scored
 from rubrics_gym.grading.submissions import read_text
 from rubrics_gym.records.grades import RuleResult
 from rubrics_gym.records.outcomes import Outcome
 
-ANSWER = re.compile(r"@(\w+)\[(.*?)\]")
 TOLERANCE = 1e-6  # of the official script, absolute; the questions say how to round
 
 Pairs = Sequence[tuple[str, str]]
@@ -50,7 +49,7 @@ def _expected(bundle: PrivateBundle) -> Pairs:
 def official(expected: Pairs, text: str) -> list[bool]:
     """Which of the expected values (the last of each name) the text gives."""
     given = dict(ANSWER.findall(text))
-    return [name in given and same(given[name], value) for name, value in dict(expected).items()]
+    return [name in given and same(given[name], value, TOLERANCE) for name, value in dict(expected).items()]
 
 
 def corrected(expected: Pairs, text: str) -> list[bool]:
@@ -69,18 +68,8 @@ def corrected(expected: Pairs, text: str) -> list[bool]:
     for name, wanted in values.items():
         given: list[str | None] = [*answers.get(name, [])[-len(wanted) :]]
         given += [None] * (len(wanted) - len(given))
-        right[name] = iter([answer is not None and same(answer, value) for answer, value in zip(given, wanted, strict=True)])
+        right[name] = iter([answer is not None and same(answer, value, TOLERANCE) for answer, value in zip(given, wanted, strict=True)])
     return [next(right[name]) for name, _ in expected]
-
-
-def same(given: str, expected: str) -> bool:
-    """Equal as text, or as numbers within the tolerance."""
-    if given == expected:
-        return True
-    try:
-        return abs(float(given) - float(expected)) < TOLERANCE
-    except ValueError:
-        return False
 
 
 class Question(NamedTuple):

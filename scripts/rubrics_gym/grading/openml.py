@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rubrics_gym.grading import predictions
+from rubrics_gym.grading import metrics, predictions
 from rubrics_gym.grading.bundle import PrivateBundle
 from rubrics_gym.grading.findings import Findings, not_scored
 from rubrics_gym.grading.submissions import csv_bytes, read_own_csv, same_key
@@ -23,7 +23,8 @@ def grade(bundle: PrivateBundle, deliverable: Path) -> Findings:
     rules, answers = bundle.grading, read_own_csv(bundle.members["answers.csv"])
     labels = sorted({same_key(name) for name in [*rules["classes"], *(row[rules["target"]] for row in answers)]})
     score = predictions.score(deliverable, answers, rules["id_column"], rules["target"], METRIC, labels)
-    constant = 1 / len({row[rules["target"]] for row in answers})
+    classes = {row[rules["target"]] for row in answers}
+    constant = round(1 / len(classes), metrics.DECIMALS)  # as scores are: 1 / 6 rounds up, and would beat itself
     return Findings(RuleResult(outcome=Outcome.VALID, score=score, ended_wrong=score <= constant))
 
 

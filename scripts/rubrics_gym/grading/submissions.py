@@ -5,9 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from pathlib import Path
 
 MAX_BYTES = 20_000_000
+_WHOLE_NUMBER = re.compile(r"(?P<sign>[+-]?)(?P<digits>[0-9]+)(?:\.0*)?")
+_AS_NUMPY_WRITES = re.compile(r"[+-]?[0-9]\.[0-9]+e[+-][0-9]{2}")
 
 
 class InvalidSubmission(ValueError):
@@ -76,9 +79,16 @@ def as_number(text: str) -> float | None:
 
 
 def same_key(text: str) -> str:
-    """One spelling of an id or a label: a whole number written as a float (12.0) is the same as 12."""
-    value = as_number(text)
-    return str(int(value)) if value is not None and value == int(value) else text
+    """One spelling of an id or a label: a whole number written as a float (12.0, 1.2e+01), or with zeros before it, is the same as 12.
+
+    Read from the digits where they are all there: through a float long ids would run together, and a hash such as 12e4 with a number.
+    """
+    whole = _WHOLE_NUMBER.fullmatch(text.strip())
+    if whole is None:
+        value = float(text) if _AS_NUMPY_WRITES.fullmatch(text.strip()) else 0.5
+        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else text
+    digits = whole["digits"].lstrip("0") or "0"
+    return f"-{digits}" if whole["sign"] == "-" and digits != "0" else digits
 
 
 def _listed(names: list[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ LOSES = (
     "exit codes: AIDE runs programs inside its own interpreter and records the kind of exception instead",
     "the tree of programs: steps stand in the order in which they ran",
     "aide.log and container logs hold neither programs nor outputs",
+    "which program AIDE called the best: the last one that it did not call buggy is taken as what was handed in",
     "AIDE's own opinion of a run (buggy or not) is kept as a note and is no outcome",
 )
 PROGRAM = "runfile.py"  # AIDE's own name for the program that it runs
@@ -51,13 +52,13 @@ def read(path: Path) -> list[ForeignRun]:
     return [_from_log(path, text)]
 
 
-def _program_call(code: str | None, output: str | None, **more: Any) -> Call:
+def _program_call(code: str | None, output: str | None, *, timed_out: bool = False, **more: Any) -> Call:
     return Call(
         COMMAND,
         CommandKind.CODE_RUN,
         typed=True,
         output=output,
-        timed_out=more.pop("timed_out", False) or bool(output and _TIMED_OUT.search(output)),
+        timed_out=timed_out or bool(output and _TIMED_OUT.search(output)),
         files={PROGRAM: code} if code else None,
         **more,
     )
@@ -82,8 +83,8 @@ def _from_journal(path: Path, document: Any) -> ForeignRun:
         turns.append(Turn("assistant", text_of(node.get("plan")), (call,) if ran else ()))
         if output is not None:
             turns.append(Turn("user", output))
-    best = [node for node in nodes if not node.get("is_buggy") and node.get("code")]
-    return ForeignRun(task=_name(path), turns=tuple(turns), submission=best[-1]["code"] if best else None, wall_s=None)
+    good = [node for node in nodes if not node.get("is_buggy") and node.get("code")]
+    return ForeignRun(task=_name(path), turns=tuple(turns), submission=good[-1]["code"] if good else None)
 
 
 def _term_out(node: dict[str, Any]) -> str | None:
@@ -135,7 +136,7 @@ def _from_log(path: Path, text: str) -> ForeignRun:
             turns += _step_turns(step, match[2].strip())
             step = _Step()
     if step.began is not None:  # the log ends while a program runs
-        turns += _step_turns(replace(step), "")
+        turns += _step_turns(step, "")
     return ForeignRun(task=_name(path), turns=tuple(turns), statement=statement, at=first, ended_at=last)
 
 

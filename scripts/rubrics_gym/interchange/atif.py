@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rubrics_gym.interchange.logs import Call, ForeignRun, Turn, UnreadableLog, read_document, seconds, text_of
+from rubrics_gym.interchange.logs import Call, ForeignRun, Turn, UnreadableLog, dollars, read_document, seconds, text_of
 from rubrics_gym.interchange.tools import tool_call, written_result
 
 LOSES = (
@@ -45,7 +45,7 @@ def read(path: Path) -> list[ForeignRun]:
             at=times[0] if times else "",
             ended_at=times[-1] if times else "",
             end=str(extra.get("end") or "not recorded"),
-            cost_usd=seconds(metrics.get("total_cost_usd")),
+            cost_usd=dollars(metrics.get("total_cost_usd")),
         )
     ]
 
@@ -61,7 +61,7 @@ def _turns(step: Mapping[str, Any]) -> list[Turn]:
     metrics = step.get("metrics") or {}
     usage = {"input_tokens": metrics.get("prompt_tokens"), "output_tokens": metrics.get("completion_tokens")}
     kept = {name: count for name, count in usage.items() if isinstance(count, int)}
-    answer = Turn("assistant", said, tuple(calls), kept or None, seconds(metrics.get("cost_usd")))
+    answer = Turn("assistant", said, tuple(calls), kept or None, dollars(metrics.get("cost_usd")))
     return [answer, *(Turn("user", text_of(one.get("content"))) for one in results)]
 
 

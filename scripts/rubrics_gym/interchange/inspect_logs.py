@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import struct
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ LOSES = (
     "samples that are kept in chunks",
 )
 _ZSTD = 93  # APPNOTE.TXT 4.4.5
+_MEMBER_BYTES = 2_000_000_000  # of one member, unpacked
 _REFUSED = frozenset({"parsing", "approval"})  # errors of a call that never ran
 
 
@@ -58,9 +60,23 @@ def _from_zip(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 
 def _member(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:
+    """The content of one member. UnreadableLog when it is damaged, or larger than any log."""
     info = archive.getinfo(name)
-    if info.compress_type != _ZSTD:
-        return archive.read(name)
+    if info.file_size > _MEMBER_BYTES:
+        raise UnreadableLog(f"{path}: its member {name} unpacks to {info.file_size:,} bytes; at most {_MEMBER_BYTES:,} are read.")
+    try:
+        return _unzstd(path, info) if info.compress_type == _ZSTD else archive.read(name)
+    except (
+        zlib.error,
+        struct.error,
+        EOFError,
+        RuntimeError,
+        zipfile.BadZipFile,
+    ) as error:  # an unknown or encrypted method is a RuntimeError
+        raise UnreadableLog(f"{path}: its member {name} cannot be unpacked ({error}). Copy the log again.") from None
+
+
+def _unzstd(path: Path, info: zipfile.ZipInfo) -> bytes:
     import zstandard
 
     with open(path, "rb") as file:  # zipfile knows no zstd before Python 3.14
@@ -68,7 +84,14 @@ def _member(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:
         header = file.read(30)
         name_length, extra_length = struct.unpack("<HH", header[26:30])
         file.seek(info.header_offset + 30 + name_length + extra_length)
-        return zstandard.ZstdDecompressor().decompressobj().decompress(file.read(info.compress_size))
+        packed = file.read(info.compress_size)
+    try:
+        content = zstandard.ZstdDecompressor().stream_reader(packed).read(_MEMBER_BYTES + 1)
+    except zstandard.ZstdError as error:
+        raise zipfile.BadZipFile(str(error)) from None
+    if len(content) > _MEMBER_BYTES:
+        raise zipfile.BadZipFile(f"more than {_MEMBER_BYTES:,} bytes")
+    return content
 
 
 def _run(header: Mapping[str, Any], sample: Mapping[str, Any]) -> ForeignRun:
@@ -190,9 +213,11 @@ def _exit_codes(sample: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _owner(span: Any, spans: Mapping[Any, str], parents: Mapping[Any, Any]) -> str | None:
-    while span is not None:
+    seen: set[Any] = set()
+    while span is not None and span not in seen:  # in a damaged log a span may be its own ancestor
         if span in spans:
             return spans[span]
+        seen.add(span)
         span = parents.get(span)
     return None
 

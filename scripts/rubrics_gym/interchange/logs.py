@@ -89,7 +89,7 @@ def read_document(path: Path) -> Any:
         )
     try:
         return parsed(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UnreadableLog(f"{path}: not valid JSON ({error}). The log was cut or is of another format.") from None
 
 
@@ -120,4 +120,10 @@ def _part(part: Any) -> str:
 
 def seconds(value: Any) -> float | None:
     """A duration in seconds, None when the log holds none."""
-    return round(float(value), 3) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
+    amount = dollars(value)
+    return None if amount is None else round(amount, 3)
+
+
+def dollars(value: Any) -> float | None:
+    """An amount of money as the log holds it, None when it holds none. Not rounded: most single answers cost less than a tenth of a cent."""
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None

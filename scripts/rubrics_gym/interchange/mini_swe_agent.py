@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from rubrics_gym.interchange.logs import Call, ForeignRun, Turn, UnreadableLog, read_document, seconds, text_of
+from rubrics_gym.interchange.logs import Call, ForeignRun, Turn, UnreadableLog, dollars, read_document, text_of
 from rubrics_gym.interchange.tools import OUTPUT, RETURN_CODE, shell_call, tool_call
 
 LOSES = (
@@ -48,7 +48,7 @@ def read(path: Path) -> list[ForeignRun]:
             model=str(model.get("model_name", "")) if isinstance(model, dict) else "",
             end=str(info.get("exit_status") or "not recorded"),
             submission=info.get("submission") or None,
-            cost_usd=seconds(stats.get("instance_cost", stats.get("cost"))),
+            cost_usd=dollars(stats.get("instance_cost", stats.get("cost"))),
         )
     ]
 
@@ -111,7 +111,7 @@ def _turn(message: dict[str, Any], actions: list[tuple[str, str]], observations:
         in_order = observations[number] if number < len(observations) else None
         calls.append(_call(command, identity, by_id.get(identity) if identity else in_order))
     extra = message.get("extra") if isinstance(message.get("extra"), dict) else {}
-    return Turn("assistant", text_of(message.get("content")), tuple(calls), cost_usd=seconds((extra or {}).get("cost")))
+    return Turn("assistant", text_of(message.get("content")), tuple(calls), cost_usd=dollars((extra or {}).get("cost")))
 
 
 def _call(command: str, identity: str, observation: dict[str, Any] | None) -> Call:

@@ -44,7 +44,7 @@ def first_line(path: Path) -> Any:
         first = next((line for line in lines if line.strip()), "")
     try:
         return parsed(first)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rubrics_gym.interchange.logs import Call, ForeignRun, Turn, UnreadableLog, read_document, seconds, text_of
+from rubrics_gym.interchange.logs import Call, ForeignRun, Turn, UnreadableLog, dollars, read_document, seconds, text_of
 from rubrics_gym.interchange.tools import relative, shell_call
 from rubrics_gym.records.trajectory import CommandKind
 
@@ -56,7 +56,7 @@ def read(path: Path) -> list[ForeignRun]:
             end=str(info.get("exit_status") or "not recorded"),
             submission=info.get("submission") or None,
             wall_s=None,
-            cost_usd=seconds((info.get("model_stats") or {}).get("instance_cost", (info.get("model_stats") or {}).get("total_cost"))),
+            cost_usd=dollars((info.get("model_stats") or {}).get("instance_cost", (info.get("model_stats") or {}).get("total_cost"))),
         )
     ]
 

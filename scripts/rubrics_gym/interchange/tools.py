@@ -100,7 +100,8 @@ def written_result(text: str) -> tuple[str, int | None]:
     if match := RETURN_CODE.match(text):
         rest = text[match.end() :]
         whole = OUTPUT.search(rest)
-        return whole[1] if whole else rest, int(match[1])
+        broken = "<exception>" in match[0]  # then the environment wrote the number, and no process ended with it
+        return whole[1] if whole else rest, None if broken else int(match[1])
     if text.startswith("{"):
         try:
             value = json.loads(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -30,7 +29,6 @@ def baselines(commands: Judged) -> dict[str, Judged]:
 def _constant(commands: Judged, name: str, prediction: np.ndarray) -> Judged:
     """The same commands under a rule: no library, no rubric, no cost."""
     count = len(commands)
-    nothing: Sequence[int] = ()
     return replace(
         commands,
         judge=name,
@@ -42,7 +40,7 @@ def _constant(commands: Judged, name: str, prediction: np.ndarray) -> Judged:
         reasons=(),
         cost_microdollars=np.zeros(count, dtype=np.int64),
         truncated=np.zeros(count, dtype=bool),
-        exposures=Exposures(*(np.array(nothing, dtype=kind) for kind in (np.int32, np.int32, bool, bool))),
+        exposures=Exposures(*(np.array([], dtype=kind) for kind in (np.int32, np.int32, bool, bool))),
         rubrics=(),
         again=None,
     )

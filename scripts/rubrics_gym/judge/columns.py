@@ -161,7 +161,7 @@ class _Columns:
     def finish(self, again: Judged | None) -> Judged:
         table = np.array(self.rows, dtype=float).reshape(len(self.rows), 13)
         exposed = np.array(self.exposed, dtype=np.int32).reshape(len(self.exposed), 4)
-        whole = table.astype(np.int64, copy=True) if not np.isnan(table).any() else np.nan_to_num(table).astype(np.int64)
+        whole = np.nan_to_num(table).astype(np.int64)  # a score is the one column that may not be a number
         return Judged(
             judge=self.judge,
             library=self.library,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from rubrics_gym.judge.columns import NO_PREDICTION, Command, Judged
-from rubrics_gym.judge.measuring import Rate, share
+from rubrics_gym.judge.rates import Rate, share
 from rubrics_gym.records.base import Record
 from rubrics_gym.records.rubrics import Rubric, RubricKind
 from rubrics_gym.statistics.tests import benjamini_hochberg

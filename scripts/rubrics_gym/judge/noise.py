@@ -6,29 +6,36 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rubrics_gym.judge.columns import NO_PREDICTION, Judged
+from rubrics_gym.judge.columns import FLAGGED, NO_PREDICTION, Judged
 from rubrics_gym.statistics.noise import NoiseShare, noise_shares
 
 Task = tuple[str, str]
 
 
 def flag_shares(commands: Judged) -> dict[Task, list[float]]:
-    """Task -> the share of flagged commands in each of its episodes, in the order of their names: full repeats."""
+    """Task -> the share of flagged among the predictions in each of its episodes, in the order of their names: full repeats."""
+    said = _predictions(commands)
+    flagged = np.bincount(commands.units[commands.prediction == FLAGGED], minlength=len(said))
+    row_of = {unit: row for row, (unit, _, _) in enumerate(commands.commands)}
     shares: dict[Task, list[float]] = {}
-    units = {unit: code for (unit, _, _), code in zip(commands.commands, commands.units, strict=True)}
-    for unit in sorted(units):
-        mine = (commands.units == units[unit]) & (commands.prediction != NO_PREDICTION)
-        if mine.any():
-            task = commands.cluster_names[int(commands.clusters[mine][0])]
-            shares.setdefault(task, []).append(float((commands.prediction[mine] == 1).mean()))
+    for unit in sorted(row_of):
+        code, task = commands.units[row_of[unit]], commands.cluster_names[int(commands.clusters[row_of[unit]])]
+        if said[code]:
+            shares.setdefault(task, []).append(float(flagged[code] / said[code]))
     return shares
 
 
+def _predictions(commands: Judged) -> np.ndarray:
+    """How many commands of each episode have a prediction, shape (episodes,)."""
+    said: np.ndarray = np.bincount(commands.units[commands.prediction != NO_PREDICTION], minlength=int(commands.units.max()) + 1)
+    return said
+
+
 def judged_twice(commands: Judged) -> list[list[float]]:
-    """Of every episode with commands that were judged twice, the share of flagged ones among the commands of that episode under either asking.
+    """Of every episode with commands that were judged twice, the share of flagged among its predictions under either asking.
 
     The commands that were asked once are as they are in both, so the difference is scaled to what a second asking of all would bring:
-    d * sqrt(commands / asked twice), for independent answers.
+    d * sqrt(predictions / asked twice), for independent answers.
     """
     again = commands.again
     if again is None:
@@ -39,11 +46,8 @@ def judged_twice(commands: Judged) -> list[list[float]]:
         row = place[command]
         if commands.prediction[row] != NO_PREDICTION and other != NO_PREDICTION:
             differences.setdefault(int(commands.units[row]), []).append(int(other) - int(commands.prediction[row]))
-    pairs = []
-    for unit, changes in differences.items():
-        total = int((commands.units == unit).sum())
-        pairs.append([0.0, sum(changes) / total * float(np.sqrt(total / len(changes)))])
-    return pairs
+    said = _predictions(commands)
+    return [[0.0, sum(changes) / float(np.sqrt(said[unit] * len(changes)))] for unit, changes in differences.items()]
 
 
 def judge_noise(commands: Judged, final_runs: Sequence[Sequence[float]] = ()) -> list[NoiseShare]:

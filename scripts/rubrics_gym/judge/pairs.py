@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from rubrics_gym.judge.columns import FLAGGED, NO_PREDICTION, Judged
-from rubrics_gym.judge.measuring import Rate, as_rate, require_same_commands
+from rubrics_gym.judge.measuring import require_same_commands
+from rubrics_gym.judge.rates import Rate, as_rate
 from rubrics_gym.records.base import Record
 from rubrics_gym.statistics.intervals import Interval, paired_t
 from rubrics_gym.statistics.tests import mcnemar, sign_flip

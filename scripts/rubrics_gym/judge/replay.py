@@ -10,8 +10,8 @@ import random
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from rubrics_gym.failures.detection import failed_command, output_of
-from rubrics_gym.failures.types import Rules, failure_type
+from rubrics_gym.failures.detection import failed_command, typed
+from rubrics_gym.failures.types import Rules
 from rubrics_gym.judge.actions import judged_actions
 from rubrics_gym.records.base import Record
 from rubrics_gym.records.trajectory import CommandEvent, Event, StartEvent
@@ -80,16 +80,10 @@ def _row(start: StartEvent, command: CommandEvent, verdict: Verdict, rules: Rule
         index=command.index,
         verdict=verdict,
         failed=failed,
-        failure_type=_type(command, rules) if failed else None,
+        failure_type=typed(command, rules).type if failed else None,
         timed_out=command.timed_out,
         out_of_memory=command.out_of_memory,
         masked_pipe=command.masked_pipe,
         duration_s=command.duration_s,
         previous_failed=previous_failed,
     )
-
-
-def _type(command: CommandEvent, rules: Rules) -> str:
-    return failure_type(
-        output_of(command), rules, exit_code=command.exit_code, timed_out=command.timed_out, out_of_memory=command.out_of_memory
-    ).type

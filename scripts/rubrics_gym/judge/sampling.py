@@ -7,16 +7,16 @@ cannot be weighted: what needs it is *not identified*, and printed as such.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
 from rubrics_gym.judge.columns import NO_PREDICTION, predicted
-from rubrics_gym.judge.measuring import Rate, as_rate, share
+from rubrics_gym.judge.rates import Rate, as_rate, share
 from rubrics_gym.records.base import Record
 from rubrics_gym.records.rubrics import RubricKind
 from rubrics_gym.records.shadows import ShadowRun, ShadowState
-from rubrics_gym.statistics.intervals import mean_t, proportion, ratio
+from rubrics_gym.statistics.intervals import jackknife_t, proportion, ratio
 
 NEEDS: dict[str, tuple[bool, ...]] = {  # measure -> the verdicts (flagged) that must have had a chance to run
     "precision": (True,),
@@ -217,19 +217,6 @@ class _BeggGreenes:
 
 
 def _jackknifed(clusters: np.ndarray, statistic: Callable[[np.ndarray], float | None], n: int, confidence: float) -> Rate:
-    """A statistic of chosen commands with the delete-one-cluster jackknife's standard error and a t quantile."""
-    names = np.unique(clusters)
-    estimate = statistic(np.ones(len(clusters), dtype=bool))
-    kind = "jackknife_t"
-    if estimate is None:
-        note = "not identified: nothing of the kind was verified"
-        return Rate(estimate=None, low=None, high=None, n=n, clusters=len(names), interval=kind, note=note)
-    without: Sequence[float | None] = [statistic(clusters != name) for name in names]
-    known = [value for value in without if value is not None]
-    if len(known) < len(names) or len(names) < 2:
-        note = "no interval: without one of the competitions it is not identified"
-        return Rate(estimate=estimate, low=None, high=None, n=n, clusters=len(names), interval=kind, note=note)
-    around = mean_t([len(names) * estimate - (len(names) - 1) * value for value in known], confidence, n=n)
-    half = None if around.low is None or around.high is None else (around.high - around.low) / 2
-    ends = (None, None) if half is None else (max(0.0, estimate - half), min(1.0, estimate + half))
-    return Rate(estimate=estimate, low=ends[0], high=ends[1], n=n, clusters=len(names), interval=kind, note=around.note)
+    """A share of chosen commands with an interval by leaving out one competition at a time."""
+    whole, without = statistic(np.ones(len(clusters), dtype=bool)), [statistic(clusters != name) for name in np.unique(clusters)]
+    return as_rate(jackknife_t(whole, without, confidence, n, within=(0.0, 1.0)), "nothing of the kind was verified")

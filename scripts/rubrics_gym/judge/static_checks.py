@@ -67,7 +67,7 @@ def _tree(text: str) -> ast.Module | None:
     try:
         compile(text, "program", "exec", dont_inherit=True)
         return ast.parse(text)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last two: nested too deep for any Python
         return None
 
 
@@ -117,13 +117,21 @@ def _overdue(trees: list[ast.Module], action: JudgedAction) -> Iterator[str]:
 def _turns(tree: ast.AST) -> float:
     """Turns of the deepest nest of `for ... in range(LITERAL)` loops."""
     deepest = 1.0
-    for child in ast.iter_child_nodes(tree):
-        times = 1.0
-        if isinstance(child, ast.For) and isinstance(child.iter, ast.Call) and _last_name(child.iter.func) == "range":
-            literals = [part.value for part in child.iter.args if isinstance(part, ast.Constant) and isinstance(part.value, int)]
-            times = float(max(literals, default=1))
-        deepest = max(deepest, times * _turns(child))
+    waiting: list[tuple[ast.AST, float]] = [(tree, 1.0)]  # no recursion: a program may be nested deeper than this one may call
+    while waiting:
+        outer, turns = waiting.pop()
+        for inner in ast.iter_child_nodes(outer):
+            times = turns * _own_turns(inner)
+            deepest = max(deepest, times)
+            waiting.append((inner, times))
     return deepest
+
+
+def _own_turns(node: ast.AST) -> float:
+    if not isinstance(node, ast.For) or not isinstance(node.iter, ast.Call) or _last_name(node.iter.func) != "range":
+        return 1.0
+    literals = [part.value for part in node.iter.args if isinstance(part, ast.Constant) and isinstance(part.value, int)]
+    return float(max(literals, default=1))
 
 
 def _last_name(function: ast.expr) -> str:

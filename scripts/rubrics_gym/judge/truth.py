@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from rubrics_gym.failures.distributions import bin_of
 from rubrics_gym.judge.columns import Command
 from rubrics_gym.judge.exposure import UNSORTED
 from rubrics_gym.judge.wrong_results import Ending
@@ -13,17 +14,11 @@ from rubrics_gym.records.grades import Grade
 
 def command_bins(events: Iterable[FailureEvent], answers: Iterable[Categorized]) -> dict[Command, str]:
     """Failed command -> the bin of the category that the classifier gave it; `unsorted` where it abstained or was not asked."""
-    of_event = {answer.item_id: _bin(answer.category, answer.runtime_type) for answer in answers}
+    of_event = {answer.item_id: bin_of(answer.category, answer.runtime_type) or UNSORTED for answer in answers}
     return {(event.unit, event.step, event.index): of_event.get(event.event_id, UNSORTED) for event in events}
 
 
 def episode_endings(units: Sequence[str], grades: Sequence[Grade], causes: Iterable[Cause]) -> dict[str, Ending]:
     """Episode -> whether it ended wrong, and the bin of the cause that was named. `units` and `grades` are in the same order."""
-    named = {cause.unit: _bin(cause.category, cause.runtime_type) for cause in causes}
+    named = {cause.unit: bin_of(cause.category, cause.runtime_type) or UNSORTED for cause in causes}
     return {unit: Ending(grade.ended_wrong, named.get(unit)) for unit, grade in zip(units, grades, strict=True)}
-
-
-def _bin(category: str | None, runtime_type: str | None) -> str:
-    if category is None:
-        return UNSORTED
-    return f"runtime:{runtime_type}" if category == "runtime" else category

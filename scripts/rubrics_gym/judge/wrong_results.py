@@ -13,7 +13,7 @@ import numpy as np
 
 from rubrics_gym.judge.columns import Judged
 from rubrics_gym.judge.exposure import UNSORTED, bin_of
-from rubrics_gym.judge.measuring import Rate, share
+from rubrics_gym.judge.rates import Rate, share
 from rubrics_gym.records.base import Record
 from rubrics_gym.records.rubrics import RubricKind
 

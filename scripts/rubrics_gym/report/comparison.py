@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from rubrics_gym.records.files import iter_json_lines
-from rubrics_gym.report.dashboard import RESOURCES, content_policy
+from rubrics_gym.report.dashboard import RESOURCES
+from rubrics_gym.report.flattening import leaves
+from rubrics_gym.report.html import content_policy, template
 from rubrics_gym.report.specs import SPECS
 from rubrics_gym.report.table_spec import Unit
 from rubrics_gym.report.writing import read_table
@@ -89,7 +91,7 @@ def read_finished(folder: str | Path) -> Finished:
 def compare(first: Finished, second: Finished) -> Comparison:
     """Everything in which two studies differ; what is equal is counted."""
     found = Comparison(first.name, second.name)
-    found.settings = _differences(_leaves(first.settings), _leaves(second.settings))
+    found.settings = _differences(*({key: str(value) for key, value in leaves(study.settings).items()} for study in (first, second)))
     for unit in sorted(first.requests.keys() | second.requests.keys()):
         a, b = first.requests.get(unit, frozenset()), second.requests.get(unit, frozenset())
         found.shared_requests += len(a & b)
@@ -109,28 +111,13 @@ def compare(first: Finished, second: Finished) -> Comparison:
 
 def comparison_page(found: Comparison) -> str:
     """The page as HTML text: self-contained, without a script; whatever a model wrote in a cell is text."""
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(RESOURCES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
     style = (RESOURCES / "style.css").read_text(encoding="utf-8")
-    template = environment.get_template("comparison.html.j2")
-    return template.render(found=found, most=MOST, style=style, policy=content_policy(style, ""))
+    return template(RESOURCES, "comparison.html.j2").render(found=found, most=MOST, style=style, policy=content_policy(style, ""))
 
 
 def _differences(first: Mapping[str, str], second: Mapping[str, str]) -> list[Difference]:
     names = list(dict.fromkeys([*first, *second]))
     return [Difference(name, first.get(name), second.get(name)) for name in names if first.get(name) != second.get(name)]
-
-
-def _leaves(value: Any, path: str = "") -> dict[str, str]:
-    if isinstance(value, Mapping) and value:
-        found: dict[str, str] = {}
-        for key, inner in value.items():
-            found |= _leaves(inner, f"{path}.{key}" if path else str(key))
-        return found
-    return {path: str(value)}
 
 
 def _attempts(rows: Iterable[Cells]) -> dict[str, str]:

@@ -6,8 +6,6 @@ and the content security policy admits the page's one script and one style sheet
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,9 +13,10 @@ from typing import Any
 
 from rubrics_gym.records.rubrics import LibraryManifest, Rubric
 from rubrics_gym.report.headlines import headlines
+from rubrics_gym.report.html import content_policy, template
 from rubrics_gym.report.specs import FAILURE_MIX, SPECS
 from rubrics_gym.report.svg import embeddable
-from rubrics_gym.report.table_spec import Column, TableSpec, Unit
+from rubrics_gym.report.table_spec import FULL_COUNT, Column, TableSpec, Unit
 
 RESOURCES = Path(__file__).parents[3] / "resources" / "dashboard"
 ABOUT: dict[str, Any] = {  # what provenance may leave out
@@ -77,25 +76,15 @@ def build_dashboard(
     flow), models (role -> name), versions (package -> version), arms (name -> what it does), questions ([question, first arm, second
     arm], …), status (lines about what is missing or lost).
     """
-    import jinja2
-
     for key in ("title", "study", "simulated"):
         if key not in provenance:
             raise ValueError(f"build_dashboard: provenance lacks {key!r}; expected title, study and simulated")
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(RESOURCES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    style, script = (RESOURCES / name for name in ("style.css", "script.js"))
+    style, script = ((RESOURCES / name).read_text(encoding="utf-8") for name in ("style.css", "script.js"))
     pages = str(provenance.get("pages", ""))
     views = {name: _view(name, rows, pages) for name, rows in tables.items() if name != FAILURE_MIX.name}
     if FAILURE_MIX.name in tables:
         views[FAILURE_MIX.name] = mix_view(tables[FAILURE_MIX.name])
-    return environment.get_template("page.html.j2").render(
+    return template(RESOURCES, "page.html.j2").render(
         about=ABOUT | dict(provenance),
         headlines=headlines(tables, provenance.get("questions", ())),
         tables=views,
@@ -105,19 +94,10 @@ def build_dashboard(
             for name, svg in figures.items()
         },
         libraries=[_card(manifest, rubrics) for manifest, rubrics in libraries],
-        style=style.read_text(encoding="utf-8"),
-        script=script.read_text(encoding="utf-8"),
-        policy=content_policy(style.read_text(encoding="utf-8"), script.read_text(encoding="utf-8")),
+        style=style,
+        script=script,
+        policy=content_policy(style, script),
     )
-
-
-def content_policy(style: str, script: str) -> str:
-    """The content security policy: nothing may load from anywhere; one style sheet and one script may run, named by their sha256."""
-
-    def source(text: str) -> str:
-        return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
-
-    return f"default-src 'none'; style-src {source(style)}; script-src {source(script)}; base-uri 'none'; form-action 'none'"
 
 
 def _view(name: str, rows: Sequence[Cells], pages: str = "") -> View:
@@ -174,9 +154,9 @@ def _cell(row: Cells, column: Column, first: bool, pages: str = "") -> Cell:
     raw = row.get(column.name, "")
     low, high = row.get(column.low, ""), row.get(column.high, "")
     interval = f"[{show(low, column.unit, bare=True)}, {show(high, column.unit, bare=True)}]" if low and high else ""
-    strip = None
-    if column.unit is Unit.SHARE and column.low and raw:
-        strip = float(raw), float(low or raw), float(high or raw)
+    if column.low and raw and not interval and row.get("interval_kind") != FULL_COUNT:
+        interval = "no interval"
+    strip = (float(raw), float(low), float(high)) if column.unit is Unit.SHARE and raw and low and high else None
     numeric = column.unit in NUMERIC
     blank = "not identified" if row.get(f"{column.name}_note", "").startswith("not identified") else "–"
     text = show(raw, column.unit) or (blank if numeric else "")

@@ -10,6 +10,7 @@ import numpy as np
 
 from rubrics_gym.report.contrasts import pair
 from rubrics_gym.report.episodes import Episode, matrix, one_split, outcomes
+from rubrics_gym.report.flattening import leaves
 from rubrics_gym.report.writing import Row
 from rubrics_gym.settings.study import Arm
 from rubrics_gym.statistics.effects import design, power_of
@@ -25,19 +26,10 @@ def changes(before: Mapping[str, Any] | None, arm: Mapping[str, Any]) -> list[st
     """What differs between the settings of two arms, one sentence per key that was changed; the first arm differs in nothing."""
     if before is None:
         return []
-    old, new = _leaves(before), _leaves(arm)
+    old, new = leaves(before), leaves(arm)
     return [
         f"{key}: {_said(old.get(key))} → {_said(new.get(key))}" for key in sorted(old.keys() | new.keys()) if old.get(key) != new.get(key)
     ]
-
-
-def _leaves(value: Any, path: str = "") -> dict[str, Any]:
-    if not isinstance(value, Mapping):
-        return {path: value}
-    found: dict[str, Any] = {}
-    for key, inner in value.items():
-        found |= _leaves(inner, f"{path}.{key}" if path else str(key))
-    return found
 
 
 def _said(value: Any) -> str:

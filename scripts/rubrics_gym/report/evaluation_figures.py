@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from rubrics_gym.judge.exposure import STAGES
 from rubrics_gym.report.drawing import ACCENT, MUTED, SERIES, WARN, Cells, dot, figure, number, rows_axis
-
-STAGES = ("failed", "in_library", "retrieved", "applicable", "flagged")
 
 
 def runs_figure(rows: Sequence[Cells]) -> str:
@@ -28,7 +27,7 @@ def runs_figure(rows: Sequence[Cells]) -> str:
         rows_axis(axes, [f"{row['arm']}  ({row['planned']} planned)" for row in rows])
         axes.set_xlim(left=-0.5)
         axes.locator_params(axis="x", integer=True)
-        axes.set_xlabel("valid in one run  ·  orange: mean of the runs  ·  dotted: best possible  ·  hollow: outcomes missing")
+        axes.set_xlabel("valid in one run  ·  orange: mean of the runs\ndotted: best possible  ·  hollow: outcomes missing")
     return out.text
 
 
@@ -42,7 +41,8 @@ def reliability_figure(rows: Sequence[Cells]) -> str:
             color = SERIES[place % len(SERIES)]
             label = f"{judge} (n={sum(int(row['n']) for row in mine)})"
             points = [(float(row["mean_score"]), float(row["observed"])) for row in mine]
-            axes.plot(*zip(*points, strict=True), "o-", color=color, markersize=5, linewidth=1.2, label=label) if points else None
+            if points:
+                axes.plot(*zip(*points, strict=True), "o-", color=color, markersize=5, linewidth=1.2, label=label)
             for row in mine:
                 low, high = number(row["observed_low"]), number(row["observed_high"])
                 if low is not None and high is not None:
@@ -110,7 +110,7 @@ def time_validity_figure(arms: Sequence[Cells], times: Sequence[Cells]) -> str:
     """Validity against minutes of episode and final run, one point per arm with both intervals, from tables `arms` and `times`. SVG text."""
     minutes = {str(row["group"]): row for row in times if row["stage"] == "evaluate"}
     rows = [row for row in arms if str(row["arm"]) in minutes]
-    with figure(height=4.0, rows=rows, title="Validity against recorded time") as (_, axes, out):
+    with figure(height=4.0, rows=rows, title="Validity against recorded time") as (canvas, axes, out):
         for place, row in enumerate(rows):
             time, color = minutes[str(row["arm"])], SERIES[place % len(SERIES)]
             x, y = number(time["with_final_s"]), number(row["validity"])
@@ -122,14 +122,13 @@ def time_validity_figure(arms: Sequence[Cells], times: Sequence[Cells]) -> str:
             ends = [number(row[f"validity_{end}"]) for end in ("low", "high")]
             if None not in ends:
                 axes.plot([x / 60] * 2, [100 * (end or 0.0) for end in ends], color=color, linewidth=1.4, alpha=0.4)
-            axes.plot([x / 60], [100 * y], "o", color=color, markersize=6)
-            axes.annotate(
-                f"{row['arm']} (n={row['n']})".replace("$", r"\$"), (x / 60, 100 * y), xytext=(5, 4), textcoords="offset points", fontsize=8
-            )
+            axes.plot([x / 60], [100 * y], "o", color=color, markersize=6, label=f"{row['arm']} (n={row['n']})".replace("$", r"\$"))
         axes.set_ylim(-3, 108)
         axes.set_xlim(left=0)
         axes.set_xlabel("minutes of episode and final run, mean over competitions")
         axes.set_ylabel("valid, %")
+        if rows:
+            canvas.legend(loc="outside lower left", ncols=3)
     return out.text
 
 
@@ -169,5 +168,5 @@ def published_figure(rows: Sequence[Cells]) -> str:
             if low is not None and high is not None:
                 axes.plot([low, high], [place + 0.33] * 2, color=WARN, linewidth=1.4)
         rows_axis(axes, [f"{row['figure']}  (n={row['n']})" for row in chosen])
-        axes.set_xlabel("percentage points  ·  above: published bootstrap; below: paired t; thin: what lost finals allow")
+        axes.set_xlabel("percentage points  ·  above: published bootstrap\nbelow: paired t  ·  thin: what lost finals allow")
     return out.text

@@ -11,7 +11,7 @@ from rubrics_gym.failures.detection import failed_command
 from rubrics_gym.failures.types import Rules
 from rubrics_gym.judge.columns import NO_PREDICTION, predicted
 from rubrics_gym.judge.exposure import bin_of
-from rubrics_gym.judge.measuring import Rate, share
+from rubrics_gym.judge.rates import Rate, share
 from rubrics_gym.judge.sampling import Sampled, SampledVerdict
 from rubrics_gym.records.rubrics import Rubric
 from rubrics_gym.records.trajectory import (

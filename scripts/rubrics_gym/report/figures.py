@@ -69,7 +69,7 @@ def precision_recall_figure(rows: Sequence[Cells]) -> str:
                 dot(axes, place + offset, row, name, f"{name}_low", f"{name}_high", 100, color)
         rows_axis(axes, [f"{_judge_name(row)}  (n={row['n']})" for row in rows])
         axes.set_xlim(-2, 102)
-        axes.set_xlabel("% of the flagged that failed (precision), of the failed that were flagged (recall)")
+        axes.set_xlabel("precision: % of the flagged that failed\nrecall: % of the failed that were flagged")
         for name, color in (("precision", SERIES[0]), ("recall", SERIES[1])):
             axes.plot([], [], "o", color=color, markersize=6, label=name)
         if rows:
@@ -86,7 +86,7 @@ def contrasts_figure(rows: Sequence[Cells], endpoint: str = "valid") -> str:
         for place, row in enumerate(chosen):
             dot(axes, place, row, "estimate", "low", "high", 1, SERIES[0])
         rows_axis(axes, [f"{row['first']} − {row['second']}" for row in chosen])
-        axes.set_xlabel("difference, percentage points (paired by competition; line: paired t interval)")
+        axes.set_xlabel("difference, percentage points\npaired by competition; line: paired t interval")
     return out.text
 
 

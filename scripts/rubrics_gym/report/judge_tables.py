@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rubrics_gym.judge.columns import Judged
+from rubrics_gym.judge.curves import calibration, curve
 from rubrics_gym.judge.exposure import Bins, by_category, by_rubric, confusion, funnel
-from rubrics_gym.judge.measuring import calibration, curve, precision_recall, recall_by_type
+from rubrics_gym.judge.measuring import precision_recall, recall_by_type
 from rubrics_gym.judge.noise import judge_noise
 from rubrics_gym.judge.pairs import compare
 from rubrics_gym.judge.wrong_results import Ending, by_cause

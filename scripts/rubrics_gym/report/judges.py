@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Protocol
 
+from rubrics_gym.judge.curves import CalibrationBin, CurvePoint
 from rubrics_gym.judge.exposure import CategoryLine, ConfusionCell, RubricLine, StageLine
-from rubrics_gym.judge.measuring import CalibrationBin, CurvePoint, Measured, Rate, TypeRecall
+from rubrics_gym.judge.measuring import Measured, TypeRecall
 from rubrics_gym.judge.pairs import JudgePair
+from rubrics_gym.judge.rates import Rate
 from rubrics_gym.judge.wrong_results import WrongResultLine
 from rubrics_gym.report.writing import Row
 from rubrics_gym.settings.rules import MeasureJudge
@@ -53,7 +55,7 @@ def precision_recall_rows(table: Iterable[Measured], settings: MeasureJudge, siz
         judge = settings.judges.get(line.judge)
         rows.append(
             {
-                **_who(line.judge, line.library, line.baseline),
+                **_who(line, settings),
                 "kind": _kind(line),
                 "truth": line.truth,
                 "reading": line.reading,
@@ -63,7 +65,7 @@ def precision_recall_rows(table: Iterable[Measured], settings: MeasureJudge, siz
                 "abstentions": "; ".join(f"{reason}: {count}" for reason, count in line.abstentions.items()),
                 **line.confusion.model_dump(),
                 **{key: value for name, rate in rates.items() for key, value in cells(name, rate).items()},
-                "cost_per_verdict": None if line.baseline else round(line.cost_microdollars / line.commands),
+                "cost_per_verdict": None if line.baseline or not line.commands else round(line.cost_microdollars / line.commands),
                 "contaminated": line.library in settings.contaminated,
                 "n": line.commands,
                 "clusters": line.competitions,
@@ -79,7 +81,7 @@ def measure_rows(table: Iterable[Measured], settings: MeasureJudge) -> list[Row]
     """One row per line of the table and measure that the wide one leaves out. Table `judge_measures`."""
     return [
         {
-            **_who(line.judge, line.library, line.baseline),
+            **_who(line, settings),
             "kind": _kind(line),
             "truth": line.truth,
             "reading": line.reading,
@@ -96,17 +98,7 @@ def measure_rows(table: Iterable[Measured], settings: MeasureJudge) -> list[Row]
 
 def type_recall_rows(table: Iterable[TypeRecall], settings: MeasureJudge) -> list[Row]:
     """One row per judge and failure type. Table `recall_by_type`."""
-    return [
-        {
-            "judge": line.judge,
-            "library": line.library or "",
-            "failure_type": line.failure_type,
-            **interval("recall", line.recall),
-            **of_rate(line.recall),
-            **provenance(settings),
-        }
-        for line in table
-    ]
+    return [_row(line, settings, line.recall, {"failure_type": line.failure_type, **interval("recall", line.recall)}) for line in table]
 
 
 CATEGORY_RATES = ("recall_any", "recall_exact", "precision_any", "precision_exact")
@@ -117,18 +109,14 @@ def category_rows(table: Iterable[CategoryLine], settings: MeasureJudge, competi
     rows = []
     for line in table:
         rates = {name: suppressed(getattr(line, name), settings.suppress_below, competitions) for name in CATEGORY_RATES}
-        rows.append(
-            {
-                **_who(line.judge, line.library),
-                "category": line.category,
-                "failures": line.failures,
-                "rubrics": line.rubrics,
-                **{key: value for name, rate in rates.items() for key, value in cells(name, rate).items()},
-                "contaminated": line.library in settings.contaminated,
-                **of_rate(rates["recall_any"]),
-                **provenance(settings),
-            }
-        )
+        own = {
+            "category": line.category,
+            "failures": line.failures,
+            "rubrics": line.rubrics,
+            **{key: value for name, rate in rates.items() for key, value in cells(name, rate).items()},
+            "contaminated": line.library in settings.contaminated,
+        }
+        rows.append(_row(line, settings, rates["recall_any"], own))
     return rows
 
 
@@ -144,7 +132,7 @@ def suppressed(rate: Rate, below: int, competitions: int) -> Rate:
 def confusion_rows(table: Iterable[ConfusionCell], settings: MeasureJudge) -> list[Row]:
     """One row per non-empty cell. Table `judge_confusion`."""
     return [
-        {**_who(cell.judge, cell.library), "predicted": cell.predicted, "real": cell.real, "count": cell.count, **provenance(settings)}
+        {**_who(cell, settings), "predicted": cell.predicted, "real": cell.real, "count": cell.count, **provenance(settings)}
         for cell in table
     ]
 
@@ -157,18 +145,14 @@ def rubric_rows(table: Iterable[RubricLine], settings: MeasureJudge, competition
     """One row per judge and rubric. Table `judge_rubrics`."""
     rows = []
     for line in table:
-        own = suppressed(line.precision, settings.suppress_below, competitions)
-        rows.append(
-            {
-                **_who(line.judge, line.library),
-                **{name: getattr(line, name) for name in RUBRIC_COLUMNS},
-                "twin": line.twin or "",
-                "twin_overlap": line.twin_overlap,
-                **interval("precision", own),
-                **of_rate(own),
-                **provenance(settings),
-            }
-        )
+        precision = suppressed(line.precision, settings.suppress_below, competitions)
+        own = {
+            **{name: getattr(line, name) for name in RUBRIC_COLUMNS},
+            "twin": line.twin or "",
+            "twin_overlap": line.twin_overlap,
+            **interval("precision", precision),
+        }
+        rows.append(_row(line, settings, precision, own))
     return rows
 
 
@@ -196,68 +180,39 @@ def pair_rows(table: Iterable[JudgePair], settings: MeasureJudge) -> list[Row]:
 
 def curve_rows(points: Iterable[CurvePoint], settings: MeasureJudge) -> list[Row]:
     """One row per judge and threshold. Table `pr_curve`."""
-    return [
-        {
-            **_who(point.judge, point.library),
-            "threshold": point.threshold,
-            "flagged": point.flagged,
-            **cells("precision", point.precision),
-            **cells("recall", point.recall),
-            **of_rate(point.precision),
-            **provenance(settings),
-        }
-        for point in points
-    ]
+    rows = []
+    for point in points:
+        rates = {**cells("precision", point.precision), **cells("recall", point.recall)}
+        rows.append(_row(point, settings, point.precision, {"threshold": point.threshold, "flagged": point.flagged, **rates}))
+    return rows
 
 
 def calibration_rows(bins: Iterable[CalibrationBin], settings: MeasureJudge) -> list[Row]:
     """One row per judge and tenth of the score. Table `calibration`."""
-    return [
-        {
-            **_who(one.judge, one.library),
-            "from": one.low,
-            "upto": one.high,
-            "mean_score": one.mean_score,
-            **interval("observed", one.observed),
-            **of_rate(one.observed),
-            **provenance(settings),
-        }
-        for one in bins
-    ]
+    rows = []
+    for one in bins:
+        edges = {"from": one.low, "upto": one.high, "mean_score": one.mean_score}
+        rows.append(_row(one, settings, one.observed, {**edges, **interval("observed", one.observed)}))
+    return rows
 
 
 def wrong_result_rows(table: Iterable[WrongResultLine], settings: MeasureJudge) -> list[Row]:
-    """One row per judge and cause. Table `wrong_results`."""
-    return [
-        {
-            **_who(line.judge, line.library),
-            "cause": line.cause,
-            "wrong": line.wrong,
-            "rubrics": line.rubrics,
-            "flagged": line.flagged,
-            **{key: value for name in CATEGORY_RATES for key, value in cells(name, getattr(line, name)).items()},
-            **of_rate(line.recall_any),
-            "n": line.episodes,
-            **provenance(settings),
-        }
-        for line in table
-    ]
+    """One row per judge and cause. Table `wrong_results`; n counts episodes."""
+    rows = []
+    for line in table:
+        counts = {"cause": line.cause, "wrong": line.wrong, "rubrics": line.rubrics, "flagged": line.flagged}
+        rates = {key: value for name in CATEGORY_RATES for key, value in cells(name, getattr(line, name)).items()}
+        rows.append(_row(line, settings, line.recall_any, counts | rates) | {"n": line.episodes})
+    return rows
 
 
 def funnel_rows(table: Iterable[StageLine], settings: MeasureJudge) -> list[Row]:
     """One row per judge, category and stage. Table `funnel`."""
-    return [
-        {
-            **_who(line.judge, line.library),
-            "category": line.category,
-            "stage": line.stage,
-            "count": line.count,
-            **interval("kept", line.kept),
-            **of_rate(line.kept),
-            **provenance(settings),
-        }
-        for line in table
-    ]
+    rows = []
+    for line in table:
+        counts = {"category": line.category, "stage": line.stage, "count": line.count}
+        rows.append(_row(line, settings, line.kept, {**counts, **interval("kept", line.kept)}))
+    return rows
 
 
 def judge_noise_rows(shares: Mapping[str, Sequence[NoiseShare]], settings: MeasureJudge) -> list[Row]:
@@ -285,8 +240,23 @@ def judge_noise_rows(shares: Mapping[str, Sequence[NoiseShare]], settings: Measu
     return rows
 
 
-def _who(judge: str, library: str | None, baseline: bool = False) -> dict[str, Any]:
-    return {"judge": judge, "library": library or ("" if baseline else NO_LIBRARY)}
+class _OfJudge(Protocol):
+    """A line about one judge with one library."""
+
+    @property
+    def judge(self) -> str: ...
+    @property
+    def library(self) -> str | None: ...
+
+
+def _row(line: _OfJudge, settings: MeasureJudge, rate: Rate, own: Row) -> Row:
+    """A row about one judge: who it is, columns of the table's own, and the evidence behind its first rate."""
+    return {**_who(line, settings), **own, **of_rate(rate), **provenance(settings)}
+
+
+def _who(line: _OfJudge, settings: MeasureJudge) -> Row:
+    """Judge and library; a judge without a library says so, a baseline never has one."""
+    return {"judge": line.judge, "library": line.library or (NO_LIBRARY if line.judge in settings.judges else "")}
 
 
 def _kind(line: Measured) -> str:

@@ -158,7 +158,7 @@ def _unit_cost_row(what: str, name: str, interval: Interval, total: float, study
         "clusters": interval.clusters,
         "total_microdollars": round(total),
         "mean_microdollars": interval.estimate,
-        "low": interval.low,
+        "low": None if interval.low is None else max(0.0, interval.low),  # a t interval may reach below nothing
         "high": interval.high,
         "interval_kind": interval.kind,
         "note": interval.note,

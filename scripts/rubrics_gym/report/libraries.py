@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from rubrics_gym.libraries.exposure import STAGES, Exposure
 from rubrics_gym.records.failures import Distribution
 from rubrics_gym.records.rubrics import LibraryManifest, Rubric
-from rubrics_gym.report.mixes import FULL_COUNT, supporting_tasks
+from rubrics_gym.report.mixes import supporting_tasks
+from rubrics_gym.report.table_spec import FULL_COUNT
 from rubrics_gym.report.writing import Row
 from rubrics_gym.statistics.distances import noise_floor, total_variation
 

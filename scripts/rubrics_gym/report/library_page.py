@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from rubrics_gym.records.failures import FailureEvent
 from rubrics_gym.records.rubrics import LibraryManifest, Rubric, Support
-from rubrics_gym.report.dashboard import content_policy
+from rubrics_gym.report.html import content_policy, template
 
 RESOURCES = Path(__file__).parents[3] / "resources" / "library_page"
 UNCLASSIFIED = "unclassified"
@@ -48,14 +48,9 @@ class ShownFailure(NamedTuple):
 
 def library_page(manifest: LibraryManifest, rubrics: Sequence[Rubric], events: Sequence[FailureEvent]) -> str:
     """The HTML text of the page. Rubrics are sorted by weight and support; failures keep their order. The same inputs give the same bytes."""
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(RESOURCES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
     shown = linked_rubrics(rubrics, events)
     style, script = ((RESOURCES / name).read_text(encoding="utf-8") for name in ("style.css", "script.js"))
-    return environment.get_template("page.html.j2").render(
+    return template(RESOURCES, "page.html.j2").render(
         manifest=manifest,
         rubrics=shown,
         failures=linked_failures(shown, events),

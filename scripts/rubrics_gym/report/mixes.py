@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from rubrics_gym.records.failures import Distribution
 from rubrics_gym.records.rubrics import LibraryManifest, Rubric, RubricKind
+from rubrics_gym.report.table_spec import FULL_COUNT
 from rubrics_gym.report.writing import Row
 from rubrics_gym.statistics.intervals import Interval
 from rubrics_gym.statistics.mixes import counts_of, share_intervals
 
-FULL_COUNT = "full_count"  # nothing was sampled: a share of all there are
 UNCLASSIFIED = "unclassified"
 
 

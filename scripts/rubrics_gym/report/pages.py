@@ -33,9 +33,11 @@ from rubrics_gym.records.trajectory import (
     WorldEvent,
 )
 from rubrics_gym.records.verdicts import Verdict
-from rubrics_gym.report.dashboard import content_policy, page_path
+from rubrics_gym.report.dashboard import page_path
+from rubrics_gym.report.html import content_policy, template
 
 RESOURCES = Path(__file__).parents[3] / "resources"
+TEMPLATES = RESOURCES / "pages"
 TEXT_CHARS = 30_000  # of one text on a page; the record and the artifacts hold all of it
 _GOOD, _BAD = "good", "bad"
 
@@ -102,28 +104,14 @@ def build_page(attempt: Attempt, simulated: bool) -> str:
         "facts": [(name, value) for name, value in _facts(attempt) if value],
         "steps": _steps(attempt),
     }
-    return str(_environment().get_template("trajectory.html.j2").render(page=page, style=_style(), policy=content_policy(_style(), "")))
+    return template(TEMPLATES, "trajectory.html.j2").render(page=page, style=_style(), policy=content_policy(_style(), ""))
 
 
 def build_index(attempts: Sequence[Attempt], rules: Rules, simulated: bool) -> str:
     """The HTML text of the list of attempts, in the order given."""
     rows = [_index_row(attempt, rules) for attempt in attempts]
     policy = content_policy(_style(), "")
-    return str(_environment().get_template("index.html.j2").render(rows=rows, style=_style(), policy=policy, simulated=simulated))
-
-
-@functools.cache
-def _environment() -> Any:
-    import jinja2
-
-    return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(RESOURCES / "pages"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    return template(TEMPLATES, "index.html.j2").render(rows=rows, style=_style(), policy=policy, simulated=simulated)
 
 
 @functools.cache

@@ -8,11 +8,11 @@ import numpy as np
 
 from rubrics_gym.failures.labelling import Question
 from rubrics_gym.failures.readers import ABSTAINED, Answers, Pair, pairs
+from rubrics_gym.report.table_spec import FULL_COUNT
 from rubrics_gym.report.writing import Row
 from rubrics_gym.settings.rules import CompareReaders
 from rubrics_gym.statistics.agreement import agreement, confusion, corrected_mix
 
-FULL_COUNT = "full_count"
 NO_INTERVAL = "none"
 
 

@@ -57,7 +57,7 @@ def attempt_times(events: Sequence[Event]) -> AttemptTimes:
     evaluated = start.unit.startswith("episodes/")
     repeat = parts[-3] if evaluated else parts[-1]
     runs = [
-        event.duration_s or 0.0
+        event.duration_s
         for event in events
         if isinstance(event, CheckEvent)
         or (isinstance(event, CommandEvent) and event.kind is CommandKind.CODE_RUN and event.route is Route.EXECUTED)
@@ -72,7 +72,7 @@ def attempt_times(events: Sequence[Event]) -> AttemptTimes:
         benchmark=start.benchmark,
         task=start.task,
         episode_s=end.wall_s if end else None,
-        real_run_s=sum(runs),
+        real_run_s=None if None in runs else sum(seconds or 0.0 for seconds in runs),  # what was not measured is no zero
         final_s=final.duration_s if final else None,
         repeat=int(repeat) if repeat.isdigit() else 0,
         cost_microdollars=None if None in costs else sum(cost or 0 for cost in costs),
@@ -117,9 +117,10 @@ def _to_ceiling(mine: dict[tuple[str, str], float], above: dict[tuple[str, str],
 
 
 def _cells(name: str, interval: Interval) -> Row:
+    """An interval of a time, or of a ratio of times: neither is below 0, where a t interval may reach."""
     return {
         name: interval.estimate,
-        f"{name}_low": interval.low,
+        f"{name}_low": None if interval.low is None else max(0.0, interval.low),
         f"{name}_high": interval.high,
         f"{name}_n": interval.n,
         f"{name}_clusters": interval.clusters,
@@ -165,24 +166,25 @@ def time_contrasts(
 def replaced_row(rows: Sequence[ReplayedVerdict], study: str, simulated: bool, confidence: float = 0.95) -> Row:
     """Execution time of the commands on which one judge gave a verdict. Table `replaced`."""
     once = [row for row in rows if row.repeat == 0]
-    said = [row for row in once if row.verdict.flagged is not None]
+    timed = [(row, row.duration_s) for row in once if row.duration_s is not None]
+    left_out = len(once) - len(timed)
     by_unit: dict[tuple[str, str], dict[str, float]] = {}
-    for row in once:
+    for row, seconds in timed:
         of_task = by_unit.setdefault((row.benchmark, row.task), {})
-        of_task[row.unit] = of_task.get(row.unit, 0.0) + (row.duration_s or 0.0) * (row.verdict.flagged is not None)
+        of_task[row.unit] = of_task.get(row.unit, 0.0) + seconds * (row.verdict.flagged is not None)
     mean = mean_t([float(np.mean(list(units.values()))) for units in by_unit.values()], confidence, sum(map(len, by_unit.values())))
     return {
         "judge": once[0].verdict.judge,
         "library": once[0].verdict.library or NO_LIBRARY,
-        "minutes": sum(row.duration_s or 0.0 for row in said) / 60,
-        "clean_minutes": sum(row.duration_s or 0.0 for row in said if not row.verdict.flagged) / 60,
+        "minutes": sum(seconds for row, seconds in timed if row.verdict.flagged is not None) / 60,
+        "clean_minutes": sum(seconds for row, seconds in timed if row.verdict.flagged is False) / 60,
         "per_episode": mean.estimate,
-        "per_episode_low": mean.low,
+        "per_episode_low": None if mean.low is None else max(0.0, mean.low),
         "per_episode_high": mean.high,
         "n": mean.n,
         "clusters": mean.clusters,
         "interval_kind": mean.kind,
-        "note": mean.note,
+        "note": "; ".join(filter(None, [mean.note, f"{left_out} commands without a recorded time left out" if left_out else ""])),
         "study": study,
         "simulated": simulated,
     }

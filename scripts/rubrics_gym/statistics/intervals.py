@@ -6,6 +6,8 @@ Quantiles come from `scipy.special`, which imports several times faster than `sc
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +17,7 @@ from rubrics_gym.statistics.resampling import resampled_means
 
 NOTHING_OBSERVED = "nothing observed"
 ONE_CLUSTER = "one cluster: its spread is unknown"
+NOT_WITHOUT_ONE = "no interval: without one of the clusters it is not identified"
 NO_SPREAD = "all clusters equal: their spread is unknown"
 
 
@@ -118,6 +121,33 @@ def mean_t(cluster_means: ArrayLike, confidence: float = 0.95, n: int | None = N
     error = float(means.std(ddof=1)) / float(np.sqrt(len(means)))
     half = float(stdtrit(len(means) - 1, 0.5 + confidence / 2)) * error
     return Interval(estimate, estimate - half, estimate + half, count, len(means), kind, confidence)
+
+
+def jackknife_t(
+    whole: float | None,
+    without: Sequence[float | None],
+    confidence: float = 0.95,
+    n: int | None = None,
+    within: tuple[float, float] = (-math.inf, math.inf),
+) -> Interval:
+    """Delete-one-cluster jackknife of any statistic, with a t quantile (Efron and Tibshirani 1993, 11.5).
+
+    `whole` is the statistic of all clusters, `without` that of all but one, for each; None where it is not identified. Where it is not
+    without one of them, there is an estimate and no interval. The ends stay within the range that the statistic has.
+    """
+    groups = len(without)
+    known = [value for value in without if value is not None]
+    count = groups if n is None else n
+    if whole is None:
+        return Interval(None, None, None, count, groups, "jackknife_t", confidence, NOTHING_OBSERVED)
+    if len(known) < groups or groups < 2:
+        note = ONE_CLUSTER if groups < 2 else NOT_WITHOUT_ONE
+        return Interval(whole, None, None, count, groups, "jackknife_t", confidence, note)
+    pseudo = mean_t([groups * whole - (groups - 1) * value for value in known], confidence, count)
+    if pseudo.low is None or pseudo.high is None:
+        return Interval(whole, None, None, count, groups, "jackknife_t", confidence, pseudo.note)
+    half = (pseudo.high - pseudo.low) / 2
+    return Interval(whole, max(within[0], whole - half), min(within[1], whole + half), count, groups, "jackknife_t", confidence)
 
 
 def paired_t(differences: ArrayLike, confidence: float = 0.95, n: int | None = None) -> Interval:

@@ -34,9 +34,8 @@ class Entry(Record):
     title: str
     tables: tuple[str, ...] = ()  # of the packaged benchmark
     words: tuple[str, ...] = ()  # where no title says what a task is about: words of its text that occur in a held-out id, and no others
-    facts: dict[str, Any] = Field(
-        default_factory=dict
-    )  # published figures that a grader needs, and no file of the source holds in the open
+    # published figures that a grader needs, and no file of the source holds in the open
+    facts: dict[str, Any] = Field(default_factory=dict)
     exclude: str = ""  # why it cannot be run here
     by_hand: str = ""  # what must be prepared by hand before it can be run
 

@@ -70,16 +70,19 @@ def _prepare_competition(folder: Path, competition: str, tell: Callable[[str], N
 def _run(program: str, *arguments: str, what: str, folder: Path | None = None) -> str:
     if shutil.which(program) is None:
         raise SourceProblem(f"the program `{program}` is not on the PATH, and `{what}` is needed for this source")
-    run = subprocess.run(
-        [program, *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-        timeout=TIMEOUT_S,
-        stdin=subprocess.DEVNULL,  # whatever asks for a password or for consent is an error
-    )
+    try:
+        run = subprocess.run(
+            [program, *arguments],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=TIMEOUT_S,
+            stdin=subprocess.DEVNULL,  # whatever asks for a password or for consent is an error
+        )
+    except subprocess.TimeoutExpired:
+        raise SourceProblem(f"{what} did not end within {TIMEOUT_S // 3600} hours. Run the same command again.") from None
     if run.returncode:
         raise SourceProblem(f"{what} failed: {' '.join(run.stderr.split())[-2000:] or f'exit code {run.returncode}'}")
     return run.stdout

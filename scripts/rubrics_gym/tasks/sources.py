@@ -102,6 +102,13 @@ class SourceFiles:
         except ValueError as error:
             raise self._problem(name, f"is not valid JSON lines ({error})") from None
 
+    def line_of(self, name: str, key: str) -> dict[str, Any]:
+        """The line of a JSON-lines file whose `id` is `key`. SourceProblem when there is none."""
+        lines = _lines_by_id(self, name)
+        if key not in lines:
+            raise self._problem(name, f"has no line with the id {key!r}")
+        return lines[key]
+
     def exists(self, name: str) -> bool:
         """Whether something is there."""
         return self._inside(name).exists()
@@ -131,6 +138,12 @@ class SourceFiles:
 
     def _problem(self, name: str, what: str) -> SourceProblem:
         return SourceProblem(f"the source of {self.benchmark.name}: {name!r} {what}. {advice(self.benchmark)}")
+
+
+@functools.lru_cache(maxsize=8)
+def _lines_by_id(source: SourceFiles, name: str) -> dict[str, dict[str, Any]]:
+    """Id -> line; kept, because every task of a benchmark asks for one line of the same few files."""
+    return {str(line["id"]): line for line in source.json_lines(name)}
 
 
 def part_of_source(benchmark: Benchmark, folder: str | Path) -> SourceFiles:

@@ -118,7 +118,7 @@ class Pivot(Record):
 
 
 class Sort(Record):
-    """Sort by columns in turn; the flag says descending."""
+    """Sort by columns in turn, each in its own direction."""
 
     step: Literal["sort"]
     by: tuple[tuple[str, Literal["ascending", "descending"]], ...]

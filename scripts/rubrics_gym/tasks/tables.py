@@ -33,7 +33,7 @@ def locate(spec: TableSpec) -> Path:
     """The file of a table, without importing its package (some take seconds to import)."""
     found = importlib.util.find_spec(spec.package)
     if found is None or not found.submodule_search_locations:
-        raise TableUnavailable(f"package {spec.package} is not installed, and {spec.path} is read from it. Run `make setup`.")
+        raise TableUnavailable(f"package {spec.package} is not installed, and {spec.path} is read from it. Run `make environment`.")
     path = Path(found.submodule_search_locations[0]) / spec.path
     if not path.is_file():
         raise TableUnavailable(f"package {spec.package} carries no {spec.path}. Install the locked requirements.")

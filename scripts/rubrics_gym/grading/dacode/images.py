@@ -10,7 +10,9 @@ import json
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
+from zipfile import BadZipFile
 
 from rubrics_gym.grading.dacode.rules import Config, Options, Rule
 from rubrics_gym.grading.submissions import InvalidSubmission
@@ -87,7 +89,7 @@ def _numbers(path: Path) -> Any:
 
     try:
         array = np.load(path, allow_pickle=False)
-    except (ValueError, OSError, EOFError):
+    except (ValueError, OSError, EOFError, MemoryError, BadZipFile, TokenError):  # what numpy raises for damaged files
         return None
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiub":
         return None
@@ -105,7 +107,7 @@ def _properties_equal(given: Path | None, gold: Path, keys: list[str]) -> bool:
         return False
     try:
         first = json.loads(given.read_text(encoding="utf-8"))
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     second = json.loads(gold.read_text(encoding="utf-8"))
     return isinstance(first, dict) and all(_property_equal(key, first, second) for key in keys or [key.lower() for key in second])
@@ -113,18 +115,27 @@ def _properties_equal(given: Path | None, gold: Path, keys: list[str]) -> bool:
 
 def _property_equal(key: str, given: dict[str, Any], gold: dict[str, Any]) -> bool:
     if key == "figsize":
-        return list(given.get(key) or []) == list(gold.get(key) or [])
+        return _entries(given, key) == _entries(gold, key)
     if key == "color":
-        colours = [_rgb(colour) for colour in gold.get(key) or []]
-        return all(any(_near(_rgb(colour), other) for other in colours) for colour in given.get(key) or [])
+        colours = [_rgb(colour) for colour in _entries(gold, key) or []]
+        shown = _entries(given, key)
+        return shown is not None and all(any(_near(_rgb(colour), other) for other in colours) for colour in shown)
     if key == "type":
         return str(given.get(key, "")).lower() == str(gold.get(key, "")).lower()
     if key in ("graph_title", "x_label", "y_label", "legend_title"):
         return _alike(given.get(key) or "", gold.get(key) or "") >= _WORDS
     if key in ("labels", "xtick_labels", "ytick_labels"):
-        first, second = given.get(key) or [], gold.get(key) or []
+        first, second = _entries(given, key), _entries(gold, key)
+        if first is None or second is None:
+            return False
         return len(first) == len(second) and all(any(_alike(one, other) > _TICKS for other in second) for one in first)
     raise ValueError(f"DA-Code's property {key!r} of a plot is not known")
+
+
+def _entries(properties: dict[str, Any], key: str) -> list[Any] | None:
+    """The list under a key, empty where there is none; None for anything but a list."""
+    value = properties.get(key) or []
+    return value if isinstance(value, list) else None
 
 
 def _alike(first: object, second: object) -> int:

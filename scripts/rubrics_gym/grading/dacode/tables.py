@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import math
 import sqlite3
@@ -137,7 +138,7 @@ def _at(values: Any, number: int, default: Any) -> Any:
 
 
 def _table_names(path: Path) -> list[str]:
-    with _open(path) as database:
+    with contextlib.closing(_open(path)) as database:
         return [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
 
 
@@ -146,12 +147,9 @@ def _from_database(path: Path, table: str) -> Any:
     import pandas as pd
 
     quoted = '"' + table.replace('"', '""') + '"'
-    database = _open(path)
-    try:
+    with contextlib.closing(_open(path)) as database:
         cursor = database.execute(f"SELECT * FROM {quoted} LIMIT {MAX_ROWS}")
         frame = pd.DataFrame(cursor.fetchall(), columns=pd.Index([column[0] for column in cursor.description]))
-    finally:
-        database.close()
     return _read(io.StringIO(frame.to_csv(index=False))) if len(frame.columns) else frame
 
 

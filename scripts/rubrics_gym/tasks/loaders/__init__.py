@@ -12,7 +12,7 @@ The private bundle is the contract with the graders. It always holds `grading.js
 | mlagentbench | `baseline`: score of the starter code, or null | `scripts/FILE`: the task's scripts folder; `env/FILE`: the starter files as shipped |
 | rebench | `family`, `start`, `reference`, `aggregate` (min, max, last), `resources` | none |
 | openml | `id_column`, `target`, `classes`, `folds`: number | `answers.csv`: row_id, repeat, fold, target |
-| mlebench | `competition`; `answers`, `gold_submission` (or null): below private/; `sample_submission`: below prepared/ | `private/FILE` |
+| mlebench | `competition`; `answers`, `gold_submission` (or null): below private/; `sample_submission`: a member, such as public/FILE | `private/FILE`; the sample; `upstream/FILE`: the modules that grade |
 | paperbench | `code_development_only`: bool; `leaves`: number | `rubric.json`, `blacklist.txt`, `judge.addendum.md` where there is one |
 """
 

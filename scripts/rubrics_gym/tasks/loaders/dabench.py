@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 from rubrics_gym.records.tasks import Metric
@@ -16,8 +15,8 @@ TOLERANCE = 1e-6  # of eval_closed_form.py
 
 def load(source: SourceFiles, entry: Entry) -> BuiltTask:
     """Make one task. SourceProblem when the question, its label or its table is not what it should be."""
-    question = _line(source, "da-dev-questions", entry.id)
-    answers = _line(source, "da-dev-labels", entry.id)["common_answers"]
+    question = source.line_of(f"{DATA}/da-dev-questions.jsonl", entry.id)
+    answers = source.line_of(f"{DATA}/da-dev-labels.jsonl", entry.id)["common_answers"]
     if question["file_name"] != entry.title:
         raise SourceProblem(f"dabench {entry.id}: the question is about {question['file_name']!r}, the task table says {entry.title!r}")
     if not all(isinstance(part, str) for answer in answers for part in answer) or any(len(answer) != 2 for answer in answers):
@@ -28,20 +27,6 @@ def load(source: SourceFiles, entry: Entry) -> BuiltTask:
         source.benchmark, entry, _statement(question, table), files, Metric(name="all_answers_right", greater_is_better=True)
     )
     return built(task, files, {"tolerance": TOLERANCE}, {"answers.json": json_bytes(answers)})
-
-
-def _line(source: SourceFiles, name: str, task: str) -> dict[str, Any]:
-    lines = _lines(source, name)
-    if task not in lines:
-        raise SourceProblem(f"dabench {task}: {name}.jsonl has no line with this id")
-    found: dict[str, Any] = lines[task]
-    return found
-
-
-@functools.lru_cache(maxsize=4)
-def _lines(source: SourceFiles, name: str) -> dict[str, Any]:
-    """Id -> line of one of the two JSON-lines files."""
-    return {str(line["id"]): line for line in source.json_lines(f"{DATA}/{name}.jsonl")}
 
 
 def _statement(question: dict[str, Any], table: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,13 @@ from rubrics_gym.tasks.built import BuiltTask, Content, built, list_files, outsi
 from rubrics_gym.tasks.catalog import Entry
 from rubrics_gym.tasks.sources import SourceFiles, SourceProblem
 
+CONFIGS = "da_code/configs"
 TEXT_ANSWER = "answer.json"  # where a text task wants the answer in words
 
 
 def load(source: SourceFiles, entry: Entry) -> BuiltTask:
     """Make one task. SourceProblem when it is not in the configuration files, or has no input files."""
-    task_line, evaluation = _line(source, "task/all", entry.id), _line(source, "eval/eval_all", entry.id)
+    task_line, evaluation = (source.line_of(f"{CONFIGS}/{name}.jsonl", entry.id) for name in ("task/all", "eval/eval_all"))
     files = _files(source, f"da_code/source/{entry.id}/", "data/")
     if not files:
         raise SourceProblem(f"dacode {entry.id}: there are no files in da_code/source/{entry.id}. {entry.exclude}".strip())
@@ -38,20 +38,6 @@ def asked_files(evaluation: dict[str, Any]) -> tuple[str, ...]:
             files = [result["file"]] if isinstance(result["file"], str) else result["file"]
             names += [Path(file).name for file in files if not file.startswith("dabench/")]
     return tuple(dict.fromkeys(names))
-
-
-def _line(source: SourceFiles, name: str, task: str) -> dict[str, Any]:
-    lines = _lines(source, name)
-    if task not in lines:
-        raise SourceProblem(f"dacode {task}: configs/{name}.jsonl has no line with this id")
-    found: dict[str, Any] = lines[task]
-    return found
-
-
-@functools.lru_cache(maxsize=4)
-def _lines(source: SourceFiles, name: str) -> dict[str, Any]:
-    """Id -> line of one of the two JSON-lines files."""
-    return {line["id"]: line for line in source.json_lines(f"da_code/configs/{name}.jsonl")}
 
 
 def _files(source: SourceFiles, folder: str, prefix: str) -> dict[str, Content]:

@@ -109,10 +109,12 @@ def _rows(source: SourceFiles, data_set: str, width: int) -> list[list[str]]:
     rows = _arff(source, table) if source.exists(table) else _parquet(source, f"datasets/{data_set}/dataset_{data_set}.pq")
     if any(len(row) != width for row in rows):
         raise SourceProblem(f"openml: data set {data_set} has rows that are not {width} cells wide, as features.xml says")
-    return [["" if cell is None else _spelt(cell) for cell in row] for row in rows]
+    return [[_spelt(cell) for cell in row] for row in rows]
 
 
 def _spelt(cell: Any) -> str:
+    if cell is None or cell != cell:  # Parquet has two ways to say that a cell is missing: null and NaN
+        return ""
     return f"{cell:.15g}" if isinstance(cell, float) else str(cell)
 
 

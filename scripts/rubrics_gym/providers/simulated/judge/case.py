@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from rubrics_gym.providers.simulated.judge.following import Frame, Story, called, calls, follow, words
+from rubrics_gym.providers.simulated.judge.following import follow
 from rubrics_gym.providers.simulated.judge.mistakes import Mistake
 from rubrics_gym.providers.simulated.judge.reading import Reading, base, normal
+from rubrics_gym.providers.simulated.judge.story import Frame, Story
+from rubrics_gym.providers.simulated.judge.syntax import called, calls, words
 
 _HEREDOC = re.compile(
     r"(?P<line>[^\n]*)<<-?\s*['\"]?(?P<end>\w+)['\"]?(?P<rest>[^\n]*)\n(?P<body>.*?\n)?\s*(?P=end)[ \t]*(?:\n|$)", re.DOTALL

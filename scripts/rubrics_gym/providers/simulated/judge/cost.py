@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterator
 
 from rubrics_gym.providers.simulated.judge.case import Case, Observation, Source, sought
-from rubrics_gym.providers.simulated.judge.following import called, calls, keyword
 from rubrics_gym.providers.simulated.judge.mistakes import Mistake
+from rubrics_gym.providers.simulated.judge.syntax import called, calls, keyword
 
 _STATEMENT_S = 1e-7  # one simple statement of the interpreter
 _PANDAS_CALL_S = 1e-4  # one call on a frame or an array

@@ -6,9 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from rubrics_gym.providers.simulated.judge.case import Case, Observation, Source, here, sought
-from rubrics_gym.providers.simulated.judge.following import Frame, Use, called, keyword
 from rubrics_gym.providers.simulated.judge.mistakes import Mistake
 from rubrics_gym.providers.simulated.judge.reading import base
+from rubrics_gym.providers.simulated.judge.story import Frame, Use
+from rubrics_gym.providers.simulated.judge.syntax import called, keyword
 
 _STRICT = {
     "LinearRegression", "LogisticRegression", "LogisticRegressionCV", "Ridge", "RidgeCV", "RidgeClassifier", "Lasso", "LassoCV", "ElasticNet",

@@ -9,9 +9,9 @@ import sys
 from collections.abc import Iterator
 
 from rubrics_gym.providers.simulated.judge.case import Case, Observation, Source, here, is_under, sought
-from rubrics_gym.providers.simulated.judge.following import called, keyword
 from rubrics_gym.providers.simulated.judge.mistakes import Mistake
 from rubrics_gym.providers.simulated.judge.reading import base, normal
+from rubrics_gym.providers.simulated.judge.syntax import called, keyword
 
 # Import name -> name of the distribution, where they differ.
 _DISTRIBUTIONS = {

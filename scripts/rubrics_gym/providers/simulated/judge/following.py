@@ -6,11 +6,12 @@ The reader keeps to what it can see. Whatever it cannot follow is None, and a ch
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
-from rubrics_gym.providers.simulated.judge.reading import Reading, Table
+from rubrics_gym.providers.simulated.judge.reading import Reading
+from rubrics_gym.providers.simulated.judge.story import ColumnUse, Frame, Model, Names, Story, Use
+from rubrics_gym.providers.simulated.judge.syntax import called, keyword, words
 
 _SAME_COLUMNS = {
     "copy", "query", "sample", "sort_values", "sort_index", "reset_index", "head", "tail", "drop_duplicates", "round", "clip",
@@ -24,75 +25,6 @@ _PATH_READERS = {"read_text", "read_bytes"}
 _WRITERS = {"to_csv", "to_json", "to_parquet", "to_excel", "to_pickle", "savetxt", "savefig"}
 _PATH_WRITERS = {"write_text", "write_bytes", "touch"}
 _DEPTH = 3  # calls into the program's own functions that are followed
-
-
-@dataclass(frozen=True)
-class Frame:
-    """A data frame, or one of its columns (`single`)."""
-
-    table: Table | None
-    columns: frozenset[str] | None
-    missing: frozenset[str] = frozenset()
-    text: frozenset[str] = frozenset()
-    single: bool = False
-    label: str | None = None  # name of the column, where single
-
-    @property
-    def rows(self) -> int | None:
-        return None if self.table is None else self.table.rows
-
-    def only(self, names: frozenset[str]) -> Frame:
-        return replace(self, columns=names, missing=self.missing & names, text=self.text & names)
-
-    def without(self, names: frozenset[str]) -> Frame:
-        kept = None if self.columns is None else self.columns - names
-        return replace(self, columns=kept, missing=self.missing - names, text=self.text - names)
-
-
-@dataclass(frozen=True)
-class Names:
-    """A list of column names. `parts` is None where the program picks them by a rule that is not followed."""
-
-    parts: frozenset[str] | None
-
-
-@dataclass(frozen=True)
-class Model:
-    """An estimator, with every name and string in the expressions that made it."""
-
-    tokens: frozenset[str]
-    line: int
-
-
-@dataclass(frozen=True)
-class Use:
-    """Something that a program does to a file or with a model."""
-
-    line: int
-    path: str | None = None
-    frame: Frame | None = None
-    model: Model | None = None
-    node: ast.Call | None = None
-
-
-@dataclass(frozen=True)
-class ColumnUse:
-    line: int
-    name: str
-    frame: Frame
-
-
-@dataclass
-class Story:
-    """What happens in a program, in the order of its statements."""
-
-    reads: list[Use] = field(default_factory=list)
-    writes: list[Use] = field(default_factory=list)
-    fits: list[Use] = field(default_factory=list)
-    predictions: list[Use] = field(default_factory=list)
-    columns: list[ColumnUse] = field(default_factory=list)
-    frames: dict[int, Frame] = field(default_factory=dict)  # id of a syntax node -> the frame it stands for
-    texts: dict[int, str] = field(default_factory=dict)  # id of a syntax node -> the string it stands for
 
 
 def follow(tree: ast.Module, reading: Reading) -> Story:
@@ -168,9 +100,9 @@ class _Follower:
     def changed(self, frame: Frame, key: Any, result: Any, value: ast.expr | None) -> Frame:
         """The frame after `frame[key] = value`."""
         named = frozenset([key]) if isinstance(key, str) else key.parts if isinstance(key, Names) else None
-        words = _words(value)
-        clean = bool(words & (_FILLING | _FILLERS)) or (isinstance(result, Frame) and not result.missing)
-        coded = bool(words & (_ENCODERS | {"astype"})) or (isinstance(result, Frame) and not result.text)
+        named_in = words(value)
+        clean = bool(named_in & (_FILLING | _FILLERS)) or (isinstance(result, Frame) and not result.missing)
+        coded = bool(named_in & (_ENCODERS | {"astype"})) or (isinstance(result, Frame) and not result.text)
         return replace(
             frame,
             columns=None if frame.columns is None else frame.columns | (named or frozenset()),
@@ -340,7 +272,7 @@ class _Follower:
         """An object made by a class (a name with a capital) or by `make_pipeline`, with the models inside it."""
         if not (name[:1].isupper() or name.startswith("make_")) or name in ("DataFrame", "Series", "Path", "Counter"):
             return None
-        tokens = _words(node) | {part.value for part in ast.walk(node) if isinstance(part, ast.Constant) and isinstance(part.value, str)}
+        tokens = words(node) | {part.value for part in ast.walk(node) if isinstance(part, ast.Constant) and isinstance(part.value, str)}
         for inner in ast.walk(node):
             known = self.names.get(inner.id) if isinstance(inner, ast.Name) else None
             if isinstance(known, Model):
@@ -377,9 +309,9 @@ class _Follower:
 
     def file_use(self, node: ast.Call, name: str, path: Any, rest: list[Any]) -> None:
         mode = next((part for part in rest if isinstance(part, str)), "r") if name == "open" else ""
-        for keyword in node.keywords:
-            if keyword.arg == "mode" and isinstance(keyword.value, ast.Constant):
-                mode = str(keyword.value.value)
+        for item in node.keywords:
+            if item.arg == "mode" and isinstance(item.value, ast.Constant):
+                mode = str(item.value.value)
         writes = name in _PATH_WRITERS or any(letter in mode for letter in "wax")
         use = Use(node.lineno, path=path if isinstance(path, str) else None, node=node)
         (self.story.writes if writes else self.story.reads).append(use)
@@ -433,10 +365,10 @@ class _Follower:
 
     @staticmethod
     def selected(node: ast.Call, owner: Frame) -> Frame:
-        words = {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)} | _words(node)
-        if not any(keyword.arg == "exclude" for keyword in node.keywords) and words & {"number", "float", "int", "float64", "int64"}:
+        kinds = {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)} | words(node)
+        if not any(keyword.arg == "exclude" for keyword in node.keywords) and kinds & {"number", "float", "int", "float64", "int64"}:
             return replace(owner.without(owner.text), columns=None if owner.columns is None else owner.columns - owner.text)
-        return owner.only(owner.text) if words & {"object", "str", "string", "category"} and owner.columns is not None else owner
+        return owner.only(owner.text) if kinds & {"object", "str", "string", "category"} and owner.columns is not None else owner
 
     def model_method(self, node: ast.Call, owner: Model, name: str, arguments: list[Any]) -> Any:
         frame = next((part for part in arguments if isinstance(part, Frame)), None)
@@ -465,35 +397,6 @@ class _Follower:
         if name in ("drop", "difference", "remove") and named is not None and owner.parts is not None:
             return Names(owner.parts - named)
         return owner if name in ("tolist", "to_list", "copy") else Names(None)
-
-
-def called(node: ast.Call) -> str:
-    """The last name of what is called: `read_csv` for `pd.read_csv(...)`."""
-    match node.func:
-        case ast.Attribute(attr=name) | ast.Name(id=name):
-            return name
-    return ""
-
-
-def calls(tree: ast.AST) -> Iterator[ast.Call]:
-    return (node for node in ast.walk(tree) if isinstance(node, ast.Call))
-
-
-def keyword(node: ast.Call, name: str) -> ast.expr | None:
-    """The expression given for a keyword, or None."""
-    return next((item.value for item in node.keywords if item.arg == name), None)
-
-
-def words(tree: ast.AST | None) -> set[str]:
-    """Every name and attribute in a piece of syntax."""
-    return _words(tree)
-
-
-def _words(tree: ast.AST | None) -> set[str]:
-    if tree is None:
-        return set()
-    found = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    return found | {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
 
 
 def _of_dictionary(data: ast.expr | None) -> Frame:

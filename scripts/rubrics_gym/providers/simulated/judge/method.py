@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from rubrics_gym.providers.simulated.judge.case import Case, Observation, Source, here, sought
 from rubrics_gym.providers.simulated.judge.data import ESTIMATORS
-from rubrics_gym.providers.simulated.judge.following import called, calls, keyword
 from rubrics_gym.providers.simulated.judge.mistakes import Mistake
+from rubrics_gym.providers.simulated.judge.syntax import called, calls, keyword
 
 _VALIDATION = {
     "train_test_split", "cross_val_score", "cross_validate", "cross_val_predict", "KFold", "StratifiedKFold", "GroupKFold", "TimeSeriesSplit",

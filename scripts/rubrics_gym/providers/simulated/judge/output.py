@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from rubrics_gym.providers.simulated.judge.case import Case, Observation, Source, here, sought
-from rubrics_gym.providers.simulated.judge.following import Use, called, keyword
 from rubrics_gym.providers.simulated.judge.mistakes import Mistake
 from rubrics_gym.providers.simulated.judge.reading import base, normal
+from rubrics_gym.providers.simulated.judge.story import Use
+from rubrics_gym.providers.simulated.judge.syntax import called, keyword
 
 _MAKES_INDEX = {"set_index", "index_label", "groupby", "pivot_table", "pivot"}
 _COMPUTES = {"mean", "std", "var", "median", "corr", "agg", "skew", "linregress", "polyfit", "corrcoef", "pearsonr", "predict"}
