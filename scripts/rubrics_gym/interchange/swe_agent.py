@@ -21,7 +21,8 @@ LOSES = (
 _INTERFACE = {
     CommandKind.INSPECT: "open goto scroll_up scroll_down find_file search_dir search_file filemap view memory_read literature_search parse_pdf_url download_pdf state",
     CommandKind.EDIT: "create edit insert append str_replace str_replace_editor undo_edit memory_write",
-    CommandKind.SUBMIT: "submit exit_forfeit exit_cost exit_context exit_format exit_api",
+    CommandKind.SUBMIT: "submit exit_forfeit",
+    CommandKind.OTHER: "exit_cost exit_context exit_format exit_api",  # the interface's own marks, no commands
     CommandKind.CODE_RUN: "validate",
 }
 _KINDS = {word: kind for kind, words in _INTERFACE.items() for word in words.split()}

@@ -41,9 +41,11 @@ def functions_of(root: tree_sitter.Node, line: shell.CommandLine, known_before: 
 
 
 def _walk(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
-    yield node
-    for child in node.children:
-        yield from _walk(child)
+    waiting = [node]
+    while waiting:  # a chain of thousands of commands is a tree as deep
+        node = waiting.pop()
+        yield node
+        waiting += reversed(node.children)
 
 
 @dataclass(frozen=True)

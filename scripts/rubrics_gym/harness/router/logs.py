@@ -24,6 +24,9 @@ _AGENT_TOOLS = {
     **dict.fromkeys(["create", "edit", "insert", "append", "str_replace", "undo_edit"], EDIT),
     **dict.fromkeys(["memory_write", "exit_context", "exit_format", "exit_cost", "exit_forfeit", "skip"], OTHER),
 }
+_CALLED = {**_AGENT_TOOLS, "submit": SUBMIT}  # tools that some agents call as functions are written so: search_dir("x")
+_ENDED_EDIT = re.compile(r"^(edit\b|insert \d+\b)[^\n]*\n(.*?\n)??end_of_(edit|insert)[^\n]*\n?", re.MULTILINE | re.DOTALL)
+_NO_COMMAND = re.compile(r"^DISCUSSION$.*", re.MULTILINE | re.DOTALL)  # what SWE-agent's model says before its next command
 _EDIT_BLOCK = re.compile(
     r"\s*(#[^\n]*\n\s*)*(\S+\n<{3,}\s*BEFORE_EDIT|EDITING [`'\"]?/|str_replace_editor (create|str_replace|insert|undo_edit)\b|(edit|insert|append)\b[^\n]*\n(?!\s*$))"
 )
@@ -38,20 +41,16 @@ def kind_of(line: str) -> CommandKind:
     """The kind of a whole command of a log: the strongest of its parts."""
     if _CELL.match(line):
         return _kind_of_cell(line)
-    if _EDIT_BLOCK.match(line):
-        return EDIT
     if re.match(r"\s*str_replace_editor view\b", line):
         return INSPECT
-    before, edit, _ = _partition(line)
-    if edit:
-        return strongest([EDIT, *([kind_of(before)] if before.strip() else [])])
+    around = _NO_COMMAND.sub("", _ENDED_EDIT.sub("", line)) if "\nend_of_" in line else line
+    if around != line:
+        return strongest([EDIT, *([kind_of(around)] if around.strip() else [])])
+    if _EDIT_BLOCK.match(line):
+        return EDIT
+    if (call := re.fullmatch(r"\s*(\w+)\([^\n]*\)\s*", line)) and call[1] != "open" and call[1] in _CALLED:
+        return _CALLED[call[1]]
     return _kind_of_shell(line)
-
-
-def _partition(line: str) -> tuple[str, str, str]:
-    """A text cut before an edit block of SWE-agent that stands below other commands of its tools."""
-    match = re.search(r"^(edit \d+(:\d+)?|insert \d+)\b[^\n]*\n.*^end_of_(edit|insert)", line, re.MULTILINE | re.DOTALL)
-    return (line[: match.start()], match[0], line[match.end() :]) if match else (line, "", "")
 
 
 def _kind_of_shell(text: str) -> CommandKind:

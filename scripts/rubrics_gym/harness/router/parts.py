@@ -117,15 +117,16 @@ def _pieces(statement: tree_sitter.Node, look: Look) -> Iterator[Piece]:
 
 
 def _flat(node: tree_sitter.Node) -> Iterator[tree_sitter.Node | str]:
-    body = node.child_by_field_name("body") if node.type == "redirected_statement" else None
-    if node.type not in {"list", "pipeline"} and (body is None or body.type not in {"list", "pipeline"}):
-        yield node
-        return
-    for child in node.children:
-        if child.type in {"&&", "||"}:
-            yield child.type
-        elif child.is_named:
-            yield from _flat(child)
+    waiting = [node]
+    while waiting:  # a chain of thousands of commands is a tree as deep
+        node = waiting.pop()
+        body = node.child_by_field_name("body") if node.type == "redirected_statement" else node
+        if node.type in {"&&", "||"}:
+            yield node.type
+        elif body is not None and body.type in {"list", "pipeline"}:
+            waiting += reversed(node.children)
+        elif node.is_named:
+            yield node
 
 
 def _piece(operator: str, text: str, nodes: list[tree_sitter.Node], look: Look) -> Piece:
