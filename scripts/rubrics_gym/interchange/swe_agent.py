@@ -77,10 +77,10 @@ def _from_steps(steps: list[dict[str, Any]]) -> list[Turn]:
     turns = []
     for step in steps:
         action = text_of(step.get("action")).rstrip("\n")
-        observation = text_of(step.get("observation"))
+        observation = None if step.get("observation") is None else text_of(step["observation"])
         said = text_of(step.get("response")) or text_of(step.get("thought"))
         calls = (_call(action, observation, seconds(step.get("execution_time"))),) if action.strip() else ()
-        turns += [Turn("assistant", said, calls), Turn("user", observation)]
+        turns += [Turn("assistant", said, calls), *([] if observation is None else [Turn("user", observation)])]
     return turns
 
 
