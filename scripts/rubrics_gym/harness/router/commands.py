@@ -217,7 +217,7 @@ class Look:
             yield from self.script(" ".join(itertools.takewhile(lambda item: not re.fullmatch(r":::?:?\+?", item), inner)))
         elif name in TASK_RUNNERS and inner[:1] and inner[0] in TASK_NAMES:
             yield Finding(CODE_RUN, f"{inner[0]} is a task of the project")
-        elif name == "xargs" and inner and not has_option(arguments, "-I", "-i", "--replace"):
+        elif name == "xargs" and inner and not has_option(arguments[: len(arguments) - len(inner)], "-I", "-i", "--replace"):
             yield from self.words([*inner, "{}"], source_of_pipe, here)
         elif name == "env" and not [item for item in inner if not re.match(r"\w+=", item)]:
             yield Finding(INSPECT, "prints the environment")
