@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -150,7 +151,6 @@ LINES = {
         "docker run x",
         "docker build .",
         "docker exec -it x bash",
-        "node -v",
         "g++ -o a a.cpp",
         "make",
         "make install",
@@ -305,6 +305,7 @@ LINES = {
         "flake8 x.py",
         "mypy x.py",
         "node --version",
+        "node -v",
         "gcc --version",
         "ffmpeg -version",
         "ffmpeg -i a.mp4 2>&1 | grep Duration",
@@ -401,6 +402,60 @@ LINES = {
 @pytest.mark.parametrize(("line", "kind"), [(line, kind) for kind, lines in LINES.items() for line in lines])
 def test_more_kinds(line: str, kind: str) -> None:
     assert kind_of(line) is kind
+
+
+@pytest.mark.parametrize("kind", list(CommandKind))
+def test_command_lines_of_agents(kind: CommandKind) -> None:
+    lines = yaml.safe_load((Path(__file__).parent / "command_lines.yaml").read_text())[kind.value]
+    assert len(lines) > 10
+    assert {line: found for line in lines if (found := kind_of(line).value) != kind.value} == {}
+
+
+def test_the_end_of_an_episode_is_a_submission_and_what_else_the_line_does_counts() -> None:
+    assert kind_of("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT") is SUBMIT
+    assert kind_of("grep -rn COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT .") is INSPECT
+    assert kind_of("python x.py && echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT") is CODE_RUN
+    assert classify("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT")[0].kind is INSPECT  # only logs know it
+
+
+@pytest.mark.parametrize(
+    ("after", "kind"),
+    [
+        ("python a.py", CODE_RUN),
+        ("submit", SUBMIT),
+        ("open b.py", EDIT),
+        ("edit 2:2\ny\nend_of_edit", EDIT),
+        ("\nDISCUSSION\nNow run it.", EDIT),
+    ],
+)
+def test_what_follows_an_edit_block_counts(after: str, kind: CommandKind) -> None:
+    assert kind_of(f"edit 1:1\nx = python\nend_of_edit\n{after}") is kind
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "\n" * 60 + "ls",  # searches that try every way to cut a text would not end here
+        " \n\t#\n" * 60 + "ls",
+        "sqlite3 a.db 'select " + "select " * 60 + "1'",
+        "sed -n 's/" + "\\/" * 60 + "/p' f",
+        "perl -pe 's/" + "\\/" * 60 + "a/b/' f",
+        " && ".join(["ls"] * 3000),
+        "; ".join(["ls"] * 3000),
+        "cat <<'EOF'\n" + "python x.py\n" * 20_000 + "EOF",
+        "xargs " * 200 + "ls",
+    ],
+    ids=lambda line: line.strip()[:12],
+)
+def test_long_and_repetitive_lines_are_read_to_their_end(line: str) -> None:
+    assert kind_of(line) is INSPECT
+
+
+@pytest.mark.parametrize(
+    "line", ["$(" * 5000, "(" * 5000, "{ " * 3000 + "python x.py" + "; }" * 3000, "sudo " * 3000 + "python x.py", "sed 's/" + "\\/" * 60]
+)
+def test_what_is_too_deep_or_has_no_end_runs_code(line: str) -> None:
+    assert kind_of(line) is CODE_RUN
 
 
 @pytest.mark.parametrize("line", ["edit 1:2\npython x.py", "run.sh\n<<<BEFORE_EDIT>>>\n", "!ls", "%%writefile a\npython x.py"])

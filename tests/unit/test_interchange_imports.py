@@ -6,6 +6,7 @@ import json
 import os
 import re
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from rubrics_gym.interchange.formats import FORMATS, find, read_runs, recognise
 from rubrics_gym.interchange.importing import ImportRow, convert, import_runs
 from rubrics_gym.interchange.logs import UnreadableLog
 from rubrics_gym.interchange.sources import candidates
-from rubrics_gym.records.archives import read_archive
+from rubrics_gym.records.archives import UnsafeArchive, read_archive
 from rubrics_gym.records.files import attempt_files
 from rubrics_gym.records.trajectory import CommandEvent, CommandKind, EndEvent, Event, FileEvent, MessageEvent, Route, StartEvent
 from rubrics_gym.settings.study import LogFormat
@@ -547,12 +548,12 @@ def test_a_damaged_member_of_an_inspect_log_passes_over_that_log_alone(
             place = content.find(signature) + offset
             content[place : place + 2] = (97).to_bytes(2, "little")
     elif damage == "too large":
-        monkeypatch.setattr(inspect_logs, "_MEMBER_BYTES", 10)
+        monkeypatch.setattr(inspect_logs, "_MAX_BYTES", 10)
     else:
         content[45:75] = bytes(byte ^ 0xFF for byte in content[45:75])
     path.write_bytes(bytes(content))
     rows = import_runs(find([path], LogFormat.AUTO, single=False), "mine", tmp_path / "out", frozenset())
-    assert [row.unit for row in rows] == [""] and "its member header.json" in rows[0].skipped
+    assert [row.unit for row in rows] == [""] and "member header.json" in rows[0].skipped
 
 
 def test_a_log_without_end_or_depth_passes_over_that_log_alone(tmp_path: Path) -> None:
@@ -567,3 +568,149 @@ def test_a_log_without_end_or_depth_passes_over_that_log_alone(tmp_path: Path) -
         tmp_path / "log.json", inspect_log([{"role": "user", "content": "Go."}, asked(1, "python a.py"), answered(1, "boom")], events)
     )
     assert [one.exit_code for one in commands_of(log)] == [7]
+
+
+# ---------------------------------------------------------------- logs of older and newer versions, and damaged ones
+
+
+def rows_of(path: Path, single: bool = False) -> list[ImportRow]:
+    return import_runs(find([path], LogFormat.AUTO, single), "mine", path.parent / "out", frozenset(), single)
+
+
+def ran(command: str, **more: Any) -> dict[str, Any]:
+    return {"source": "agent", "action": "run", "args": {"command": command}, **more}
+
+
+def gave(output: str, code: int, **more: Any) -> dict[str, Any]:
+    return {"source": "agent", "observation": "run", "content": output, "extras": {"exit_code": code}, **more}
+
+
+def test_openhands_pairs_without_ids_keep_their_own_exit_codes(tmp_path: Path) -> None:
+    history = [[ran("ls"), gave("f", 0)], [ran("python a.py"), gave("boom", 3)], [ran("pwd")]]
+    log = write(tmp_path / "output.jsonl", {"instance_id": "i", "history": history})
+    assert [(one.output_tail, one.exit_code) for one in commands_of(log)] == [("f", 0), ("boom", 3), ("", None)]
+
+
+def test_openhands_answers_to_parallel_calls_find_their_calls(tmp_path: Path) -> None:
+    events = [ran("python a.py", id=1), ran("ls", id=2), gave("", 0, id=3, cause=2), gave("boom", 1, id=4, cause=1)]
+    assert [(one.text, one.exit_code) for one in commands_of(write(tmp_path / "t.json", events))] == [("python a.py", 1), ("ls", 0)]
+
+
+def test_openhands_runs_that_broke_down_and_a_cut_line_are_told(tmp_path: Path) -> None:
+    whole = {"instance_id": "whole", "history": [ran("ls", id=1), gave("f", 0, cause=1)]}
+    broken = {"instance_id": "broken", "history": None, "error": "the container died"}
+    log = write(tmp_path / "output.jsonl", f"{json.dumps(broken)}\n{json.dumps(whole)}\n{json.dumps(whole)[:40]}")
+    rows = rows_of(log)
+    assert [(row.task, row.commands) for row in rows] == [("broken", 0), ("whole", 1), ("line-3", 0)]
+    assert "the container died" in rows[0].skipped and "its line was cut" in rows[2].skipped
+
+
+def test_swe_agent_step_without_observation_has_no_output(tmp_path: Path) -> None:
+    steps = [{"action": "ls", "observation": ""}, {"action": "python a.py", "observation": None}]
+    empty, unknown = commands_of(write(tmp_path / "a.traj", {"trajectory": steps, "info": None}))
+    assert empty.output_sha256 and not unknown.output_sha256
+
+
+def test_mini_swe_agent_with_empty_info_and_parallel_tool_calls(tmp_path: Path) -> None:
+    calls = [{"id": name, "function": {"name": "bash", "arguments": json.dumps({"command": name})}} for name in ("ls", "pwd")]
+    messages = [
+        {"role": "user", "content": [{"type": "text", "text": "Do it."}]},
+        {"role": "assistant", "content": None, "tool_calls": calls},
+        {"role": "tool", "tool_call_id": "pwd", "content": "<returncode>1</returncode>\n<output>\n</output>"},
+        {"role": "tool", "tool_call_id": "ls", "content": "<returncode>0</returncode>\n<output>\na\n</output>"},
+    ]
+    info = {"mini_version": "2", "config": None, "model_stats": None}
+    commands = commands_of(write(tmp_path / "a.traj.json", {"info": info, "messages": messages}))
+    assert [(one.text, one.exit_code, one.output_tail) for one in commands] == [("ls", 0, "a"), ("pwd", 1, "")]
+
+
+def test_notebook_cells_that_were_not_run_did_not_run(tmp_path: Path) -> None:
+    cells = [
+        {"cell_type": "code", "source": "x = 1", "execution_count": 1, "outputs": []},
+        {"cell_type": "code", "source": ["y"], "execution_count": None, "outputs": []},
+    ]
+    done, waiting = commands_of(write(tmp_path / "n.ipynb", {"nbformat": 4, "cells": cells}))
+    assert (done.route, waiting.route) == (Route.EXECUTED, Route.WITHHELD)
+
+
+def test_logs_of_windows_editors_and_of_other_encodings_are_read(tmp_path: Path) -> None:
+    log = json.dumps({"trajectory": [{"action": "ls", "observation": "é"}]}, ensure_ascii=False)
+    marked, latin = tmp_path / "a.traj", tmp_path / "b.traj"
+    marked.write_bytes(log.encode("utf-8-sig"))
+    latin.write_bytes(log.encode("latin-1"))
+    assert commands_of(marked)[0].output_tail == "é"
+    assert commands_of(latin)[0].output_tail == "\N{REPLACEMENT CHARACTER}"
+
+
+def test_what_nests_too_deep_is_passed_over_with_its_reason(tmp_path: Path) -> None:
+    (row,) = rows_of(write(tmp_path / "deep.json", "[" * 100_000))
+    assert "deep.json: not valid JSON" in row.skipped
+
+
+def test_a_log_without_runs_has_its_row(tmp_path: Path) -> None:
+    (row,) = rows_of(write(tmp_path / "a.json", {"version": 2, "status": "started", "eval": {"task": "t"}, "samples": None}))
+    assert row.skipped == "the log holds no run"
+
+
+def test_outputs_beyond_what_an_archive_holds_are_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path, members: object) -> None:
+        raise UnsafeArchive(f"{path}: more than 5 bytes do not fit in this archive")
+
+    monkeypatch.setattr("rubrics_gym.interchange.importing.write_archive", refuse)
+    (row,) = rows_of(write(tmp_path / "a.traj", {"trajectory": [{"action": "ls", "observation": "x" * 60_000}]}))
+    assert "do not fit" in row.skipped
+    assert list(tmp_path.rglob("trajectory.jsonl")) == []
+
+
+def test_names_inside_an_eval_log_lead_nowhere(tmp_path: Path) -> None:
+    sample = inspect_example()["samples"][0]
+    log = tmp_path / "in" / "log.eval"
+    log.parent.mkdir()
+    with zipfile.ZipFile(log, "w") as archive:
+        archive.writestr("header.json", json.dumps({"eval": {"task": "../../t"}}))
+        archive.writestr("samples/../../outside.json", json.dumps(sample))
+        archive.writestr("samples/a.json", json.dumps({**sample, "id": "../../../outside"}))
+    (row,) = rows_of(log)
+    assert (row.benchmark, row.task) == ("t", "outside")
+    assert {path.name for path in tmp_path.iterdir()} == {"in"}
+
+
+@pytest.mark.parametrize("zstd", [False, True])
+def test_an_eval_log_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, zstd: bool) -> None:
+    log = inspect_example()
+    log["samples"][0]["store"] = "0" * 3_000_000
+    write_eval(tmp_path / "log.eval", log, zstd)
+    assert (tmp_path / "log.eval").stat().st_size < 100_000
+    monkeypatch.setattr("rubrics_gym.interchange.inspect_logs._MAX_BYTES", 1_000_000)
+    with pytest.raises(UnreadableLog, match=r"log\.eval, member samples/s_epoch_1\.json: the log unpacks to more than 1,000,000 bytes"):
+        rows_of(tmp_path / "log.eval", single=True)
+
+
+def cut_zip(content: bytes) -> bytes:
+    return content[:-30]
+
+
+def encrypted(content: bytes) -> bytes:
+    place = content.index(b"PK\x01\x02") + 8
+    return content[:6] + b"\x01" + content[7:place] + b"\x01" + content[place + 1 :]
+
+
+def other_method(number: int) -> Callable[[bytes], bytes]:
+    def patched(content: bytes) -> bytes:
+        place = content.index(b"PK\x01\x02") + 10
+        return content[:8] + bytes([number]) + content[9:place] + bytes([number]) + content[place + 1 :]
+
+    return patched
+
+
+def flipped(content: bytes) -> bytes:
+    return content[:60] + bytes(255 - one for one in content[60:90]) + content[90:]
+
+
+@pytest.mark.parametrize("damage", [cut_zip, encrypted, flipped, *(other_method(number) for number in (9, 12, 14, 93))])
+def test_a_damaged_eval_log_says_which_and_what_to_do(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
+    path = tmp_path / "log.eval"
+    write_eval(path, inspect_example(), zstd=False)
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(UnreadableLog, match=r"log\.eval.*copy it again"):
+        rows_of(path, single=True)

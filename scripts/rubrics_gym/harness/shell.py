@@ -73,6 +73,7 @@ def take_heredocs(text: str) -> CommandLine:
     waiting: list[tuple[str, str, bool, bool]] = []  # operator, delimiter, strips tabs, expands
     quote = ""
     position = 0
+    last_arithmetic = text.rfind("))")
     while position < len(text):
         char = text[position]
         if char == "\\" and quote != "'":
@@ -91,8 +92,8 @@ def take_heredocs(text: str) -> CommandLine:
             kept.append(text[position:end])
             position = end
         elif text.startswith("((", position) or text.startswith("<<<", position):
-            end = text.find("))", position) if char == "(" else position + 3
-            end = end if end > position else position + 2
+            closes = char == "(" and position < last_arithmetic
+            end = text.find("))", position) if closes else position + (2 if char == "(" else 3)
             kept.append(text[position:end])
             position = end
         elif match := _OPERATOR.match(text, position):

@@ -88,7 +88,7 @@ def _from_journal(path: Path, document: Any) -> ForeignRun:
 
 
 def _term_out(node: dict[str, Any]) -> str | None:
-    found = node.get("_term_out")
+    found = node.get("_term_out", node.get("term_out"))
     text = "".join(str(part) for part in found) if isinstance(found, list) else found
     return None if text in (None, "<OMITTED>") else str(text)
 

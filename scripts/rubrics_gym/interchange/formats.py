@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import lzma
+import struct
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +17,20 @@ from rubrics_gym.interchange.logs import ForeignRun, UnreadableLog, read_documen
 from rubrics_gym.interchange.sources import ENDINGS
 from rubrics_gym.settings.study import LogFormat
 
+# what readers raise on a log whose shape or packing is not what it should be
+_DAMAGE = (
+    LookupError,
+    TypeError,
+    AttributeError,
+    ValueError,
+    RuntimeError,
+    OSError,
+    EOFError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+)
 _TEXT_HEAD = 4_000_000  # characters of a console log that are looked at
 
 
@@ -96,7 +113,7 @@ def _found(path: Path, wanted: LogFormat, single: bool) -> Found:
         return Found(path, wanted)
     try:
         name = recognise(path)
-    except UnreadableLog as error:
+    except (UnreadableLog, OSError) as error:
         if single:
             raise
         return Found(path, None, str(error))
@@ -137,6 +154,6 @@ def read_runs(path: Path, name: LogFormat) -> list[ForeignRun]:
         return FORMATS[name].read(path)
     except UnreadableLog:
         raise
-    except (LookupError, TypeError, AttributeError, ValueError, RecursionError, zipfile.BadZipFile, OSError) as error:
+    except _DAMAGE as error:
         what = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         raise UnreadableLog(f"{path}: does not have the shape of {FORMATS[name].title} ({what}).") from error

@@ -14,7 +14,7 @@ from rubrics_gym.harness.recorder import Recorder
 from rubrics_gym.harness.router import classify
 from rubrics_gym.interchange.formats import Found, read_runs
 from rubrics_gym.interchange.logs import Call, ForeignRun, Result, Turn, UnreadableLog
-from rubrics_gym.records.archives import write_archive
+from rubrics_gym.records.archives import UnsafeArchive, write_archive
 from rubrics_gym.records.base import Record
 from rubrics_gym.records.files import write_json
 from rubrics_gym.records.grades import Grade
@@ -84,10 +84,12 @@ def import_runs(found: Sequence[Found], collection: str, folder: Path, held_out:
                 raise
             rows.append(ImportRow(source=str(one.path), format=one.format.value, skipped=str(error)))
             continue
+        if not runs:
+            rows.append(ImportRow(source=str(one.path), format=one.format.value, skipped="the log holds no run"))
         for run in runs:
             benchmark, task = slug(run.benchmark or one.format.value).replace("-", "_"), slug(run.task)
             if _is_held_out(task, held_out) or not run.turns:
-                why = "its task is held out" if run.turns else "the log holds no message"
+                why = "its task is held out" if run.turns else f"the log holds no message (end: {run.end})"
                 rows.append(ImportRow(source=str(one.path), format=one.format.value, benchmark=benchmark, task=task, skipped=why))
                 continue
             attempt = taken[benchmark, task]
@@ -95,7 +97,11 @@ def import_runs(found: Sequence[Found], collection: str, folder: Path, held_out:
             unit = f"rollouts/{collection}/{benchmark}/{task}/{attempt}"
             converted = convert(run, one.format.value, unit, benchmark, task)
             grade = grade_of(run, benchmark, task)
-            _write(folder / benchmark / task / str(attempt), converted, grade, run.submission)
+            try:
+                _write(folder / benchmark / task / str(attempt), converted, grade, run.submission)
+            except UnsafeArchive as error:
+                rows.append(ImportRow(source=str(one.path), format=one.format.value, benchmark=benchmark, task=task, skipped=str(error)))
+                continue
             rows.append(_row(one, unit, benchmark, task, converted.events, grade))
     return rows
 
@@ -262,11 +268,11 @@ def grade_of(run: ForeignRun, benchmark: str, task: str) -> Grade:
 
 
 def _write(folder: Path, converted: Converted, grade: Grade, submission: str | None) -> None:
+    write_archive(folder / "artifacts.tar.gz", dict(_members(converted, submission)))  # first: it refuses what is too large
     with Recorder(folder / "trajectory.jsonl") as recorder:
         for event in converted.events:
             recorder.append(event)
     write_json(folder / "grade.json", grade)
-    write_archive(folder / "artifacts.tar.gz", dict(_members(converted, submission)))
 
 
 def _members(converted: Converted, submission: str | None) -> Iterator[tuple[str, bytes]]:

@@ -8,8 +8,11 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+
+import zstandard
 
 from rubrics_gym.interchange.logs import Call, ForeignRun, Result, Turn, UnreadableLog, parsed, read_document, seconds, text_of
 from rubrics_gym.interchange.tools import tool_call
@@ -22,7 +25,7 @@ LOSES = (
     "samples that are kept in chunks",
 )
 _ZSTD = 93  # APPNOTE.TXT 4.4.5
-_MEMBER_BYTES = 2_000_000_000  # of one member, unpacked
+_MAX_BYTES = 500_000_000  # of an unpacked log: a small file can unpack to more than the memory holds
 _REFUSED = frozenset({"parsing", "approval"})  # errors of a call that never ran
 
 
@@ -33,6 +36,8 @@ def recognises(path: Path, document: Any) -> bool:
 
 def read(path: Path) -> list[ForeignRun]:
     """Every sample of a log."""
+    if path.suffix == ".eval" and not zipfile.is_zipfile(path):
+        raise UnreadableLog(f"{path}: not a whole ZIP, which an .eval log is. The log was cut; copy it again, or take it from its source.")
     header, samples = _from_zip(path) if zipfile.is_zipfile(path) else _from_json(path)
     if not isinstance(header.get("eval"), dict):
         raise UnreadableLog(f"{path}: expected `eval`, as Inspect writes its logs.")
@@ -53,45 +58,45 @@ def _from_zip(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         head = next((name for name in ("header.json", "_journal/start.json") if name in names), None)
         if head is None:
             raise UnreadableLog(f"{path}: a ZIP without header.json and _journal/start.json is no Inspect log.")
-        header = parsed(_member(path, archive, head))
-        members = sorted(name for name in names if re.fullmatch(r"samples/[^/]+\.json", name))
-        samples = [parsed(_member(path, archive, name)) for name in members]
+        members = sorted(name for name in set(names) if re.fullmatch(r"samples/[^/]+\.json", name))
+        left = _MAX_BYTES
+        documents = []
+        for name in [head, *members]:
+            content = _member(path, archive, name, left)
+            left -= len(content)
+            try:
+                documents.append(parsed(content))
+            except (ValueError, RecursionError) as error:
+                raise UnreadableLog(f"{path}, member {name}: not valid JSON ({error}).") from None
+        header, *samples = documents
     return header, sorted(samples, key=lambda sample: (str(sample.get("id")), sample.get("epoch", 1)))
 
 
-def _member(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:
-    """The content of one member. UnreadableLog when it is damaged, or larger than any log."""
-    info = archive.getinfo(name)
-    if info.file_size > _MEMBER_BYTES:
-        raise UnreadableLog(f"{path}: its member {name} unpacks to {info.file_size:,} bytes; at most {_MEMBER_BYTES:,} are read.")
+def _member(path: Path, archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
+    """A member's content. UnreadableLog when it has more than `limit` bytes, or is damaged."""
     try:
-        return _unzstd(path, info) if info.compress_type == _ZSTD else archive.read(name)
-    except (
-        zlib.error,
-        struct.error,
-        EOFError,
-        RuntimeError,
-        zipfile.BadZipFile,
-    ) as error:  # an unknown or encrypted method is a RuntimeError
-        raise UnreadableLog(f"{path}: its member {name} cannot be unpacked ({error}). Copy the log again.") from None
+        content = _unpacked(path, archive.getinfo(name), archive, limit + 1)
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, OSError, EOFError, struct.error, zstandard.ZstdError) as error:
+        raise UnreadableLog(f"{path}, member {name}: cannot be unpacked ({error}). The log is damaged; copy it again.") from None
+    if len(content) > limit:
+        raise UnreadableLog(
+            f"{path}, member {name}: the log unpacks to more than {_MAX_BYTES:,} bytes. Write the samples that are needed to a log of their own."
+        )
+    return content
 
 
-def _unzstd(path: Path, info: zipfile.ZipInfo) -> bytes:
-    import zstandard
+def _unpacked(path: Path, info: zipfile.ZipInfo, archive: zipfile.ZipFile, most: int) -> bytes:
+    if info.compress_type != _ZSTD:
+        with archive.open(info) as member:
+            return member.read(most)
 
     with open(path, "rb") as file:  # zipfile knows no zstd before Python 3.14
         file.seek(info.header_offset)
         header = file.read(30)
         name_length, extra_length = struct.unpack("<HH", header[26:30])
         file.seek(info.header_offset + 30 + name_length + extra_length)
-        packed = file.read(info.compress_size)
-    try:
-        content = zstandard.ZstdDecompressor().stream_reader(packed).read(_MEMBER_BYTES + 1)
-    except zstandard.ZstdError as error:
-        raise zipfile.BadZipFile(str(error)) from None
-    if len(content) > _MEMBER_BYTES:
-        raise zipfile.BadZipFile(f"more than {_MEMBER_BYTES:,} bytes")
-    return content
+        packed = BytesIO(file.read(info.compress_size))
+        return zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True).read(most)
 
 
 def _run(header: Mapping[str, Any], sample: Mapping[str, Any]) -> ForeignRun:

@@ -82,7 +82,7 @@ class ForeignRun:
 
 def read_document(path: Path) -> Any:
     """The JSON value of a file. UnreadableLog for a Git LFS pointer, and for what is not JSON."""
-    text = path.read_text(encoding="utf-8", errors="replace")
+    text = path.read_text(encoding="utf-8-sig", errors="replace")
     if text.startswith("version https://git-lfs.github.com/spec/"):
         raise UnreadableLog(
             f"{path}: this is a Git LFS pointer, not the file itself. Run `git lfs pull` where it came from, and copy the real file."

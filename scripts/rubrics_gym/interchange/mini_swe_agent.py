@@ -33,10 +33,10 @@ def read(path: Path) -> list[ForeignRun]:
     messages = document if isinstance(document, list) else document.get("messages")
     if not _is_messages(messages):
         raise UnreadableLog(f"{path}: expected a list of messages with roles, as mini-swe-agent writes them.")
-    info = document.get("info", {}) if isinstance(document, dict) else {}
+    info = (document.get("info") or {}) if isinstance(document, dict) else {}
     statement = next((text_of(message.get("content")) for message in messages if message.get("role") == "user"), "")
-    stats = info.get("model_stats", {})
-    model = info.get("config", {}).get("model", {})
+    stats = info.get("model_stats") or {}
+    model = (info.get("config") or {}).get("model")
     return [
         ForeignRun(
             task=str(

@@ -26,7 +26,9 @@ _NO_COMMANDS = frozenset(
 
 
 def recognises(path: Path, document: Any) -> bool:
-    """Whether a JSON document is one line of an evaluation, or a saved trajectory."""
+    """Whether a JSON document is one line of an evaluation (without events where the run broke down), or a saved trajectory."""
+    if isinstance(document, dict) and "instance_id" in document and document.get("history", ...) in (None, []):
+        return True
     events = document.get("history") if isinstance(document, dict) else document
     return isinstance(events, list) and bool(events) and any(_is_event(event) for event in _flat(events)[:20])
 
@@ -40,7 +42,7 @@ def read(path: Path) -> list[ForeignRun]:
 
 def first_line(path: Path) -> Any:
     """The JSON value of the first line that is not empty; None when it is not JSON."""
-    with open(path, encoding="utf-8", errors="replace") as lines:
+    with open(path, encoding="utf-8-sig", errors="replace") as lines:
         first = next((line for line in lines if line.strip()), "")
     try:
         return parsed(first)
@@ -50,7 +52,7 @@ def first_line(path: Path) -> Any:
 
 def _lines(path: Path) -> list[Any]:
     documents = []
-    with open(path, encoding="utf-8", errors="replace") as lines:
+    with open(path, encoding="utf-8-sig", errors="replace") as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
@@ -59,6 +61,7 @@ def _lines(path: Path) -> list[Any]:
             except ValueError as error:
                 if line.endswith("\n"):
                     raise UnreadableLog(f"{path}, line {number}: not valid JSON ({error}).") from None
+                documents.append({"instance_id": f"line-{number}", "history": None, "error": "its line was cut"})
     return documents
 
 
@@ -79,7 +82,7 @@ def _run(document: Any, name: str, path: Path) -> ForeignRun:
     if not recognises(path, document):
         raise UnreadableLog(f"{path}: {name}: expected `history` with events, as OpenHands writes them.")
     record = document if isinstance(document, dict) else {}
-    events = [event for event in _flat(record.get("history") or document) if isinstance(event, dict)]
+    events = [event for event in _flat((record.get("history") or []) if record else document) if isinstance(event, dict)]
     turns = _turns(events)
     metadata = record.get("metadata") or {}
     settings = metadata.get("llm_config") or metadata.get("llm") or {}
@@ -112,15 +115,15 @@ def _result(record: Mapping[str, Any], tested: Mapping[str, Any]) -> Result | No
 
 
 def _turns(events: list[dict[str, Any]]) -> list[Turn]:
-    """Actions are joined with their observations by `cause` or `action_id`; every observation is also what the agent read next."""
-    answers = {str(event.get("cause", event.get("action_id"))): event for event in events if _is_observation(event)}
+    """Every action with its observation; every observation is also what the agent read next."""
+    answers = _answers(events)
     turns: list[Turn] = []
-    for event in events:
+    for number, event in enumerate(events):
         if _is_observation(event):
             if event.get("observation") != "recall":
                 turns.append(Turn("user", _shown(event)))
         elif event.get("kind") == "ActionEvent" or event.get("action") not in (None, *_NO_COMMANDS):
-            call = _call(event, answers.get(str(event.get("id"))))
+            call = _call(event, answers.get(number))
             turns.append(Turn("assistant", _thought(event), (call,), _usage(event)))
         elif event.get("action") != "recall" and (text := _said(event)):
             role = (
@@ -132,6 +135,19 @@ def _turns(events: list[dict[str, Any]]) -> list[Turn]:
             )
             turns.append(Turn(role, text))
     return turns
+
+
+def _answers(events: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
+    """Place of an action -> its observation, by `cause` or `action_id`; in old logs without either, the observation right behind it."""
+    places = {str(event["id"]): number for number, event in enumerate(events) if not _is_observation(event) and event.get("id") is not None}
+    answers: dict[int, dict[str, Any]] = {}
+    for number, event in enumerate(events):
+        if _is_observation(event):
+            cause = event.get("cause", event.get("action_id"))
+            place = number - 1 if cause is None and event.get("source") == "agent" else places.get(str(cause))
+            if place is not None:
+                answers[place] = event
+    return answers
 
 
 def _is_observation(event: Mapping[str, Any]) -> bool:

@@ -6,6 +6,7 @@ Other notebooks that were run are read too: every code cell is a command.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,8 @@ def read(path: Path) -> list[ForeignRun]:
     document = read_document(path)
     if not recognises(path, document):
         raise UnreadableLog(f"{path}: expected a notebook with `cells` and `nbformat`.")
-    turns, statement, submission = _turns(document["cells"])
     by_super = any(_ACTION.search(text_of(cell.get("source"))) for cell in document["cells"] if cell.get("cell_type") == "markdown")
+    turns, statement, submission = _turns(document["cells"], by_super)
     return [
         ForeignRun(
             task=path.parent.name if path.name == "history.ipynb" else path.stem,
@@ -49,7 +50,7 @@ def read(path: Path) -> list[ForeignRun]:
     ]
 
 
-def _turns(cells: list[dict[str, Any]]) -> tuple[list[Turn], str, str | None]:
+def _turns(cells: list[dict[str, Any]], by_super: bool) -> tuple[list[Turn], str, str | None]:
     turns: list[Turn] = []
     statement, thought, action, duration = "", "", "execute", None
     submission: str | None = None
@@ -69,7 +70,10 @@ def _turns(cells: list[dict[str, Any]]) -> tuple[list[Turn], str, str | None]:
                 turns.append(Turn("user", source))
             continue
         output = _output(cell.get("outputs") or [])
-        turns += [Turn("assistant", thought, (_call(source, action, thought, output, duration),)), Turn("user", output)]
+        call = _call(source, action, thought, output, duration)
+        if not by_super and cell.get("execution_count") is None and not cell.get("outputs"):
+            call = replace(call, executed=False, output=None, note="the cell was not run")
+        turns += [Turn("assistant", thought, (call,)), Turn("user", output)]
         submission = source if action == "submit" else submission
         thought, action, duration = "", "execute", None
     return turns, statement, submission

@@ -21,7 +21,8 @@ LOSES = (
 _INTERFACE = {
     CommandKind.INSPECT: "open goto scroll_up scroll_down find_file search_dir search_file filemap view memory_read literature_search parse_pdf_url download_pdf state",
     CommandKind.EDIT: "create edit insert append str_replace str_replace_editor undo_edit memory_write",
-    CommandKind.SUBMIT: "submit exit_forfeit exit_cost exit_context exit_format exit_api",
+    CommandKind.SUBMIT: "submit exit_forfeit",
+    CommandKind.OTHER: "exit_cost exit_context exit_format exit_api",  # the interface's own marks, no commands
     CommandKind.CODE_RUN: "validate",
 }
 _KINDS = {word: kind for kind, words in _INTERFACE.items() for word in words.split()}
@@ -76,10 +77,10 @@ def _from_steps(steps: list[dict[str, Any]]) -> list[Turn]:
     turns = []
     for step in steps:
         action = text_of(step.get("action")).rstrip("\n")
-        observation = text_of(step.get("observation"))
+        observation = None if step.get("observation") is None else text_of(step["observation"])
         said = text_of(step.get("response")) or text_of(step.get("thought"))
         calls = (_call(action, observation, seconds(step.get("execution_time"))),) if action.strip() else ()
-        turns += [Turn("assistant", said, calls), Turn("user", observation)]
+        turns += [Turn("assistant", said, calls), *([] if observation is None else [Turn("user", observation)])]
     return turns
 
 

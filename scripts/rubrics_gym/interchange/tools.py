@@ -55,13 +55,11 @@ _LOOKS = re.compile(
     r"(^|_)(view|read|open|goto|scroll|find|search|grep|glob|ls|list|filemap|cat|fetch|browse|browser|recall|download|parse)", re.IGNORECASE
 )
 _CHANGES = re.compile(r"(^|_)(edit|write|create|insert|replace|append|patch|undo|delete|move|multiedit)", re.IGNORECASE)
-_SUBMIT_TEXTS = ("COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", "MINI_SWE_AGENT_FINAL_OUTPUT")  # mini-swe-agent's ways to hand in
 
 
 def shell_call(text: str, **more: Any) -> Call:
     """A command line of a shell."""
-    kind = CommandKind.SUBMIT if any(mark in text for mark in _SUBMIT_TEXTS) else kind_of(text)
-    return Call(text=text, kind=kind, typed=True, **more)
+    return Call(text=text, kind=kind_of(text), typed=True, **more)
 
 
 def python_call(code: str, **more: Any) -> Call:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,18 +12,20 @@ import tree_sitter
 from rubrics_gym.harness import shell
 from rubrics_gym.harness.router.findings import CODE_RUN, EDIT, INSPECT, INSTALL, OTHER, Finding, Nested, strongest
 from rubrics_gym.harness.router.installers import is_installer
-from rubrics_gym.harness.router.options import after_options
+from rubrics_gym.harness.router.options import after_options, has_option
 from rubrics_gym.harness.router.programs import known
 from rubrics_gym.harness.router.vocabulary import TEXT_EDITORS
-from rubrics_gym.harness.router.wrappers import RUNNER_OPTIONS, RUNNERS, SHELLS, WRAPPERS, hook, program_name
+from rubrics_gym.harness.router.wrappers import RUNNER_OPTIONS, RUNNERS, SHELLS, TASK_NAMES, TASK_RUNNERS, WRAPPERS, hook, program_name
 from rubrics_gym.records.trajectory import CommandKind
 
 _ASSIGNMENTS = {"variable_assignment", "variable_assignments", "declaration_command", "unset_command"}
 _NO_FILE = re.compile(r"/dev/(null|stdout|stderr|tty|fd/\d+)|&?\d+|-")
-_FROM_NETWORK = re.compile(r"\s*(sudo\s+)?(curl|wget)\b.*\bhttps?://(?!localhost|127\.|\[?::1)")
+_FROM_NETWORK = re.compile(r"\s*(sudo\s+)?(curl|wget)\b.*[\s\"'](https?://)?(?!localhost|127\.|\[?::1)[\w-]+\.\w")
+_INSTALLS = re.compile(r"install|get-pip|setup|bootstrap|rustup|conda|mamba|pyenv|nvm|://(get|sh|deb|rpm)\.")
 _SETS_UP_SHELL = re.compile(
     r"[\"']?(\$\(|`)\s*(\S*/)?(conda|mamba|micromamba|pyenv|rbenv|direnv|brew|ssh-agent|dircolors|starship|register-python-argcomplete)\b[^;|&]*[\"']?"
 )
+_OPERATORS = frozenset(["=", "+=", "-=", "*=", "/=", ":="])
 _NO_PROGRAM = re.compile(r"[\s(){}\[\]|*?:<>^$]")  # characters that no program's name has
 
 
@@ -38,9 +41,11 @@ def functions_of(root: tree_sitter.Node, line: shell.CommandLine, known_before: 
 
 
 def _walk(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
-    yield node
-    for child in node.children:
-        yield from _walk(child)
+    waiting = [node]
+    while waiting:  # a chain of thousands of commands is a tree as deep
+        node = waiting.pop()
+        yield node
+        waiting += reversed(node.children)
 
 
 @dataclass(frozen=True)
@@ -154,6 +159,8 @@ class Look:
         name, arguments = program_name(words[0]), words[1:]
         if "$" in name or "`" in name:
             yield Finding(CODE_RUN, "the program's name is only known when it runs")
+        elif arguments[:1] and arguments[0] in _OPERATORS and name not in {"sed", "gsed"}:  # `=` is a command of sed's
+            yield Finding(CODE_RUN, "reads like a statement of another language")
         elif name in self.functions:
             yield Finding(self.functions[name], f"calls {name}")
         elif name in WRAPPERS or (name in RUNNERS and arguments[:1] == ["run"]):
@@ -171,7 +178,7 @@ class Look:
         found = known(name, arguments)
         if isinstance(found, Nested):
             yield from self.script(found.text)
-        elif found.reads_stdin and _FROM_NETWORK.match(source_of_pipe) and re.search(r"install|get-pip|setup|bootstrap", source_of_pipe):
+        elif found.reads_stdin and _is_installer_from_network(source_of_pipe):
             yield Finding(INSTALL, "an installer from the network, piped into an interpreter")
         elif name in TEXT_EDITORS and any(re.search(r"^\s*(\S+\s*)?[rw]?\s*!", line) for text in here for line in text.splitlines()):
             yield Finding(CODE_RUN, f"{name} runs commands that it is given as input")
@@ -185,7 +192,8 @@ class Look:
                 yield from (finding for finding in self.script(text) if finding.kind is CODE_RUN)
         elif name == "trap":
             yield Finding(None, "sets a trap")
-            yield from self.script("".join(arguments[:1]) if arguments[1:] else "")
+            given = after_options(arguments) if arguments[:1] == ["--"] else arguments
+            yield from self.script("".join(given[:1]) if given[1:] else "")
         else:
             yield from self.script(" ".join(arguments))
 
@@ -201,17 +209,28 @@ class Look:
             return
         rest = after_options(arguments, valued)
         inner = rest[positional:]
-        if name in {"watch", "script", "flock", "su", "runuser"} and ("-c" in arguments or name == "watch"):
-            text = arguments[arguments.index("-c") + 1 :][:1] if "-c" in arguments and name != "watch" else inner
-            yield from self.script(" ".join(text))
+        if name in {"script", "flock", "su"} and (text := _option_value(arguments, "c", "--command")) is not None:
+            yield from self.script(text)
+        elif name == "watch":
+            yield from self.script(" ".join(inner))
+        elif name == "parallel" and inner and not inner[0].startswith(":"):
+            yield from self.script(" ".join(itertools.takewhile(lambda item: not re.fullmatch(r":::?:?\+?", item), inner)))
+        elif name in TASK_RUNNERS and inner[:1] and inner[0] in TASK_NAMES:
+            yield Finding(CODE_RUN, f"{inner[0]} is a task of the project")
+        elif name == "xargs" and inner and not has_option(arguments[: len(arguments) - len(inner)], "-I", "-i", "--replace"):
+            yield from self.words([*inner, "{}"], source_of_pipe, here)
         elif name == "env" and not [item for item in inner if not re.match(r"\w+=", item)]:
             yield Finding(INSPECT, "prints the environment")
         elif inner:
             yield from self.words(inner, source_of_pipe, here)
         elif name == "exec":
             yield Finding(None, "redirects the shell")
-        elif name in {"xargs", "parallel"}:
-            yield Finding(INSPECT, "prints its input") if name == "xargs" else Finding(CODE_RUN, "runs its input")
+        elif name == "parallel" or name in RUNNERS:
+            yield Finding(CODE_RUN, "runs its input")
+        elif name in {"sudo", "su", "chroot", "doas", "script"} and (source_of_pipe or here) and "-l" not in arguments:
+            yield from self._shell([], source_of_pipe, here or [])
+        elif name == "xargs":
+            yield Finding(INSPECT, "prints its input")
         else:
             yield Finding(INSPECT, f"{name} without a command")
 
@@ -223,7 +242,10 @@ class Look:
                 return
             if re.fullmatch(r"-[a-zA-Z]*c", argument):
                 rest = [item for item in arguments[number + 1 :] if not re.fullmatch(r"-[a-zA-Z]+", item)]
-                yield from self.script("".join(rest[:1]))
+                if rest[:1] in ([], ["{}"]):
+                    yield Finding(CODE_RUN, "a shell that is given its commands when it runs")
+                else:
+                    yield from self.script(rest[0])
                 return
             checks = checks or bool(re.fullmatch(r"-[a-zA-Z]*n[a-zA-Z]*", argument))
             if re.fullmatch(r"-[a-zA-Z]*s[a-zA-Z]*", argument) or argument == "-":
@@ -235,7 +257,7 @@ class Look:
         if here:
             for body in here:
                 yield from self.script(body)
-        elif _FROM_NETWORK.match(source_of_pipe):
+        elif _is_installer_from_network(source_of_pipe):
             yield Finding(INSTALL, "an installer from the network, piped into a shell")
         else:
             yield Finding(CODE_RUN, "a shell that reads its commands from its input", reads_stdin=True)
@@ -264,6 +286,21 @@ def _assigned(node: tree_sitter.Node) -> str:
     """`NAME=value` of an assignment, the value without quotes as far as it is known."""
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     return f"{shell.source(name) if name else ''}={shell.word(value) if value else ''}"
+
+
+def _is_installer_from_network(source_of_pipe: str) -> bool:
+    """Whether what is piped into an interpreter is fetched from another machine and by its address sets something up."""
+    return bool(_FROM_NETWORK.match(source_of_pipe) and _INSTALLS.search(source_of_pipe))
+
+
+def _option_value(arguments: list[str], short: str, long: str) -> str | None:
+    """The value of an option, also at the end of a bundle (`-qc TEXT`) or after `=`; None when it is not given."""
+    for number, argument in enumerate(arguments):
+        if argument == long or re.fullmatch(rf"-[a-zA-Z]*{short}", argument):
+            return "".join(arguments[number + 1 : number + 2])
+        if argument.startswith(long + "="):
+            return argument.partition("=")[2]
+    return None
 
 
 def _split_string(arguments: list[str]) -> str | None:

@@ -23,6 +23,8 @@ def pip(arguments: list[str]) -> Finding:
     if word in {"install", "uninstall", "wheel"} and not has_option(arguments, "--help"):
         local = any(re.match(r"(\.|/|\./|file:)", item) and not item.endswith((".txt", ".whl")) for item in arguments)
         return Finding(INSTALL, "installs a local project; its set-up may run code" if local else f"pip {word}")
+    if word in {"cache", "config"} and operands(arguments)[1:2] and operands(arguments)[1] in words("dir info list get debug"):
+        return Finding(INSPECT, f"pip {word} only reads")
     if word in {"download", "cache", "config"}:
         return Finding(OTHER, f"pip {word}")
     return Finding(INSPECT, "pip only reads")
@@ -30,6 +32,8 @@ def pip(arguments: list[str]) -> Finding:
 
 def system_installer(name: str, arguments: list[str]) -> Finding:
     """Package managers of a system (apt, yum, brew ...)."""
+    if first_word(arguments) in {"run", "exec", "x", "shell"}:
+        return Finding(CODE_RUN, f"{name} runs a program")
     asks = first_word(arguments) in QUERY_WORDS or (name == "pacman" and any(re.match(r"-(Q|Ss|Si)", item) for item in arguments))
     return Finding(INSPECT, f"{name} lists") if asks else Finding(INSTALL, f"{name} installs")
 
@@ -50,6 +54,14 @@ def package_tool(name: str, arguments: list[str]) -> Finding:
     following = operands(arguments)[1:2]
     if word == "pip" and name == "uv":
         return pip(arguments[arguments.index("pip") + 1 :])
+    if name == "virtualenv":
+        return Finding(INSPECT if set(arguments) & VERSION_OPTIONS else INSTALL, "virtualenv")
+    if name == "cargo" and word == "check":
+        return Finding(CODE_RUN, "cargo check runs the build scripts of the project")
+    if word == "cache" and following and following[0] in words("clean clear purge prune rm remove verify"):
+        return Finding(OTHER, f"{name} {word} {following[0]}")
+    if word == "tool" and following and following[0] in INSTALL_WORDS:
+        return Finding(INSTALL, f"{name} tool {following[0]}")
     if word in {"activate", "deactivate", "use", "shell"}:
         return Finding(None, "prepares the shell", sets_state=True)
     if (

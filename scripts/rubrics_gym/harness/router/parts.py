@@ -77,26 +77,26 @@ def _parts(root: tree_sitter.Node, line: shell.CommandLine, known: Mapping[str, 
     for number, statement in enumerate(statements):
         text = source[statement.start_byte : statement.end_byte].decode()
         part = Part(line.restore(text), tuple(_pieces(statement, look)))
-        if _binds(statement, part, source[statement.end_byte :].decode()):
+        if _binds(statement, part, number + 1 < len(statements), source):
             text = source[statement.start_byte : root.end_byte].decode().rstrip()
             yield _undivided(statements[number:], text, look)
             return
         yield part
 
 
-def _binds(statement: tree_sitter.Node, part: Part, rest: str) -> bool:
+def _binds(statement: tree_sitter.Node, part: Part, followed: bool, source: bytes) -> bool:
     """Whether what follows cannot be cut from a statement: a job that runs beside it, a value that a program gave it, a trap at its end."""
     after = statement.next_sibling
     if after is not None and after.type == "&":
         return True
-    if not rest.strip():
+    if not followed:
         return False
     if re.match(r"trap\s.*\bEXIT\b", part.text, re.DOTALL):
         return True
     names = (
         re.findall(r"(?:^|\s)([A-Za-z_]\w*)\+?=", part.text) if statement.type in _ASSIGNMENTS and part.kind not in {INSPECT, OTHER} else []
     )
-    return any(re.search(rf"\$\{{?!?#?{name}\b", rest) for name in names)
+    return any(re.search(rf"\$\{{?!?#?{name}\b".encode(), source[statement.end_byte :]) for name in names)
 
 
 def _undivided(statements: list[tree_sitter.Node], text: str, look: Look) -> Part:
@@ -117,15 +117,16 @@ def _pieces(statement: tree_sitter.Node, look: Look) -> Iterator[Piece]:
 
 
 def _flat(node: tree_sitter.Node) -> Iterator[tree_sitter.Node | str]:
-    body = node.child_by_field_name("body") if node.type == "redirected_statement" else None
-    if node.type not in {"list", "pipeline"} and (body is None or body.type not in {"list", "pipeline"}):
-        yield node
-        return
-    for child in node.children:
-        if child.type in {"&&", "||"}:
-            yield child.type
-        elif child.is_named:
-            yield from _flat(child)
+    waiting = [node]
+    while waiting:  # a chain of thousands of commands is a tree as deep
+        node = waiting.pop()
+        body = node.child_by_field_name("body") if node.type == "redirected_statement" else node
+        if node.type in {"&&", "||"}:
+            yield node.type
+        elif body is not None and body.type in {"list", "pipeline"}:
+            waiting += reversed(node.children)
+        elif node.is_named:
+            yield node
 
 
 def _piece(operator: str, text: str, nodes: list[tree_sitter.Node], look: Look) -> Piece:

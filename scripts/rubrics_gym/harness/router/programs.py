@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from rubrics_gym.harness.router import vocabulary
 from rubrics_gym.harness.router.findings import CODE_RUN, EDIT, INSPECT, INSTALL, OTHER, SUBMIT, Finding, Nested
 from rubrics_gym.harness.router.installers import INSTALLERS, is_installer, package_tool, pip, system_installer
-from rubrics_gym.harness.router.options import VERSION_OPTIONS, words
+from rubrics_gym.harness.router.options import VERSION_OPTIONS, has_option, operands, words
 from rubrics_gym.harness.router.readers import READERS_BY_ARGUMENTS
 from rubrics_gym.harness.router.tools import TOOLS, formatter, linter, text_editor
 
@@ -17,6 +17,8 @@ _BY_ARGUMENTS = {**READERS_BY_ARGUMENTS, **TOOLS, **INSTALLERS}
 
 def known(name: str, arguments: list[str]) -> Finding | Nested:
     """What a program does by its name and arguments. A program that is not known runs code."""
+    if name in {"hash", "mapfile", "readarray"} and has_option(arguments, "-p", "-C"):
+        return Finding(CODE_RUN, f"{name} is given a program to run")
     if name == "submit":
         return Finding(SUBMIT, "submits")
     if re.fullmatch(r"(python|pypy)[\d.]*", name):
@@ -51,15 +53,20 @@ def _by_name(name: str, arguments: list[str]) -> Finding:
         return Finding(None, "an option without a program")
     if name == "activate":
         return Finding(None, "prepares the shell", sets_state=True)
-    if "/" not in name and arguments and set(arguments) <= VERSION_OPTIONS and not name.endswith((".py", ".sh")):
+    versions = VERSION_OPTIONS | ({"-v"} if name in _VERSION_BY_V else set())
+    if "/" not in name and arguments and set(arguments) <= versions and not name.endswith((".py", ".sh")):
         return Finding(INSPECT, f"prints the version or the help of {name}")
+    if name in vocabulary.MOVERS and any(_RUNS_OPTION.match(item) for item in arguments):
+        return Finding(CODE_RUN, f"{name} is given a program to run")
     if name in vocabulary.MOVERS:
         return Finding(OTHER, f"{name} runs no code of the agent's")
-    if "/" in name:
+    if "/" in name or name.endswith((".py", ".sh")):  # the latter behind a runner: `uv run train.py`
         return Finding(CODE_RUN, f"runs the file {name}", script=name)
     return Finding(CODE_RUN, f"runs {name}")
 
 
+_VERSION_BY_V = words("node npm ruby perl php lua java cmake deno")
+_RUNS_OPTION = re.compile(r"--(exec|on-[\w-]+|rsh|rsh-command|external-downloader)(=|$)|-oProxyCommand|ProxyCommand=")
 _STANDARD_READERS = words("json.tool site sysconfig platform calendar tokenize ast dis tabnanny pyclbr")
 
 
@@ -108,6 +115,8 @@ def _python_module(module: str, arguments: list[str]) -> Finding:
         return linter(arguments)
     if module in vocabulary.FORMATTERS:
         return formatter(arguments)
+    if module == "json.tool" and operands(arguments)[1:2]:
+        return Finding(EDIT, f"writes {operands(arguments)[1]}")
     if module in _STANDARD_READERS:
         return Finding(INSPECT, f"{module} only reads")
     if module in {"zipfile", "tarfile"}:

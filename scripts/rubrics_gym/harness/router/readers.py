@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from rubrics_gym.harness.router.findings import CODE_RUN, EDIT, INSPECT, OTHER, Finding
-from rubrics_gym.harness.router.options import first_word, has_option, operands, words
+from rubrics_gym.harness.router.options import VERSION_OPTIONS, first_word, has_option, operands, words
 
 _SED_VALUED = words("-e -f -l --expression --file --line-length")
 
@@ -26,7 +26,7 @@ def _sed_programs(arguments: list[str]) -> list[str]:
     given = [
         arguments[place + 1] for place, item in enumerate(arguments[:-1]) if item == "--expression" or re.fullmatch(r"-[nErsuzi]*e", item)
     ]
-    given += [item.partition("=")[2] for item in arguments if item.startswith("--expression=")]
+    given += [match[1] for item in arguments if (match := re.match(r"(?:--expression=|-[nErsuz]*e)(.+)", item, re.DOTALL))]
     return given or operands(arguments, _SED_VALUED)[:1]
 
 
@@ -36,12 +36,12 @@ def _sed_effects(program: str) -> set[str]:
     rest = program
     while rest := rest.lstrip(" \t\n;{}"):
         address = re.match(
-            r"(\d+|\$|/(\\.|[^/\\])*/[IM]*|\\(.)(\\.|(?!\3).)*\3[IM]*)?([~,+]\s*\+?(\d+|\$|/(\\.|[^/\\])*/[IM]*))*\s*!*\s*", rest
+            r"(\d+|\$|/(\\.|[^/\\])*/[IM]*|\\(.)(\\.|(?!\3)[^\\])*\3[IM]*)?([~,+]\s*\+?(\d+|\$|/(\\.|[^/\\])*/[IM]*))*\s*!*\s*", rest
         )
         rest = rest[address.end() if address else 0 :]
         command, rest = rest[:1], rest[1:]
         if command in {"s", "y"}:
-            body = re.match(r"(.)((?:\\.|(?!\1).)*)\1((?:\\.|(?!\1).)*)\1([gpiImMeE\d]*)([wW][^\n]*)?", rest, re.DOTALL)
+            body = re.match(r"(.)((?:\\.|(?!\1)[^\\])*)\1((?:\\.|(?!\1)[^\\])*)\1([gpiImMeE\d]*)([wW][^\n]*)?", rest, re.DOTALL)
             if body is None:
                 return effects | ({"e"} if re.search(r"/[gIp\d]*e[gIp\d]*\s*($|[;}])", rest) else set())
             effects |= {"e"} if command == "s" and "e" in body[4] else set()
@@ -65,23 +65,35 @@ def awk(arguments: list[str]) -> Finding:
         return Finding(CODE_RUN, "an awk program from a file")
     if "inplace" in arguments:
         return Finding(EDIT, "changes files in place")
-    program = " ".join(operands(arguments, words("-F -v --field-separator --assign -i"))[:1])
+    sources = [item.partition("=")[2] for item in arguments if item.startswith("--source=")]
+    program = " ".join(sources or operands(arguments, words("-F -v --field-separator --assign -i"))[:1])
+    if re.match(r"\$[({]|`", program):
+        return Finding(CODE_RUN, "an awk program that is only known when it runs")
     code = re.sub(r'"(\\.|[^"\\])*"', '""', program)
     code = re.sub(r"(^|[~(,;{&|!\s])/(\\.|[^/\\\n])*/", r"\1//", code)
     if re.search(r"\bsystem\s*\(|(?<!\|)\|&?(?!\|)|@(load|include)\b", code):
         return Finding(CODE_RUN, "an awk program that runs commands")
-    while (flat := re.sub(r"\([^()]*\)", "", code)) != code:  # a comparison inside brackets writes nothing
-        code = flat
-    writes = re.search(r"\bprintf?\b[^;}\n]*>", code) and not re.search(r'>\s*"/dev/(stderr|stdout|null)"', program)
+    writes = re.search(r"\bprintf?\b[^;}\n]*>", _outside_brackets(code)) and not re.search(r'>\s*"/dev/(stderr|stdout|null)"', program)
     return Finding(EDIT, "an awk program that writes files") if writes else Finding(INSPECT, "awk only prints")
+
+
+def _outside_brackets(code: str) -> str:
+    """What stands in no round brackets: a comparison inside them writes nothing."""
+    kept, depth = [], 0
+    for piece in re.split(r"([()])", code):
+        depth = max(0, depth + {"(": 1, ")": -1}.get(piece, 0))
+        kept += [piece] if not depth and piece != ")" else []
+    return "".join(kept)
 
 
 def perl(arguments: list[str]) -> Finding:
     """perl used as a better sed: substitutions and matches alone, over lines. Anything else is a program."""
+    if arguments and set(arguments) <= VERSION_OPTIONS | {"-v"}:
+        return Finding(INSPECT, "prints the version of perl")
     options = [item for item in arguments if re.fullmatch(r"-[0-9a-zA-Z.]+", item)]
     given = [arguments[place + 1] for place, item in enumerate(arguments[:-1]) if re.fullmatch(r"-[0-9pnlai.]*[eE]", item)]
     loops = any(re.match(r"-[0-9lai.]*[pn]", item) for item in options)
-    simple = r"\s*(\d+\s*(and|if)\s+)?(s|tr|y)([/|#!,])(\\.|(?!\4).)*\4(\\.|(?!\4).)*\4[gimsxr]*\s*"
+    simple = r"\s*(\d+\s*(and|if)\s+)?(s|tr|y)([/|#!,])(\\.|(?!\4)[^\\])*\4(\\.|(?!\4)[^\\])*\4[gimsxr]*\s*"
     if (
         loops
         and given
@@ -156,6 +168,31 @@ def file_type(arguments: list[str]) -> Finding:
     )
 
 
+def miller(arguments: list[str]) -> Finding:
+    """Miller: its language has functions that run commands, and verbs that write files; `-I` edits in place."""
+    program = " ".join(arguments)
+    if re.search(r"\b(system|exec)\s*\(|--prepipe|\|\s*\"", program):
+        return Finding(CODE_RUN, "Miller runs commands")
+    writes = has_option(arguments, "-I") or re.search(r"(^| )(tee|split)( |$)|\b(tee|print|emit|dump)\b[^;]*>", program)
+    return Finding(EDIT, "changes files") if writes else Finding(INSPECT, "Miller only prints")
+
+
+def pdf_text(arguments: list[str]) -> Finding:
+    """pdftotext writes a file unless its second operand is `-`."""
+    prints = operands(arguments, words("-f -l -r -x -y -W -H -enc -eol -opw -upw"))[1:2] == ["-"]
+    return Finding(INSPECT, "prints a text") if prints else Finding(OTHER, "writes the text of a PDF file")
+
+
+def pandoc(arguments: list[str]) -> Finding:
+    runs = has_option(arguments, "-F", "-L") or any(re.match(r"--(lua-)?filter|--pdf-engine", item) for item in arguments)
+    return Finding(CODE_RUN, "pandoc runs a filter") if runs else Finding(OTHER, "converts a document")
+
+
+def wandb(arguments: list[str]) -> Finding:
+    runs = first_word(arguments) in {"agent", "launch", "launch-agent", "docker", "docker-run"}
+    return Finding(CODE_RUN, "starts runs") if runs else Finding(OTHER, "handles an account and its runs")
+
+
 def tee(arguments: list[str]) -> Finding:
     files = [item for item in operands(arguments) if not item.startswith("/dev/")]
     return Finding(EDIT, f"writes {files[0]}") if files else Finding(INSPECT, "only copies its input")
@@ -173,12 +210,16 @@ def split(arguments: list[str]) -> Finding:
 
 def sqlite(arguments: list[str]) -> Finding:
     """sqlite3 with queries alone reads; statements that change a table edit; dot commands that start programs run code."""
-    statements = " ; ".join(operands(arguments, words("-separator -cmd -init -nullvalue -newline"))[1:])
-    if not statements or re.search(r"\.(shell|system|load|read|import|output|once)\b|load_extension|writefile|edit\(", statements):
+    given = operands(arguments, words("-separator -cmd -init -nullvalue -newline"))[1:]
+    statements = " ; ".join([*given, *(item for place, item in enumerate(arguments) if arguments[place - 1 : place] == ["-cmd"])])
+    if (
+        not given
+        or "-init" in arguments
+        or re.search(r"\.(shell|system|load|read|import|output|once)\b|load_extension|writefile|edit\(", statements)
+    ):
         return Finding(CODE_RUN, "runs an SQL program")
-    reads = re.fullmatch(
-        r"(\s*(select|pragma|explain|with|\.(tables|schema|headers?|mode|databases|indexes|width|dump))\b[^;]*;?)+\s*", statements, re.I
-    )
+    queries = r"(select|pragma|explain|with|\.(tables|schema|headers?|mode|databases|indexes|width|dump))\b|$"
+    reads = all(re.match(queries, text.strip(), re.IGNORECASE) for text in statements.split(";"))
     return Finding(INSPECT, "queries a database") if reads else Finding(OTHER, "changes a database")
 
 
@@ -188,7 +229,7 @@ _COMPRESSORS = words("gzip pigz bzip2 pbzip2 lbzip2 xz pxz zstd lz4 lzip lzop br
 def tar(arguments: list[str]) -> Finding:
     """GNU tar can run programs at checkpoints, on members and for compressing; a known compressor is not the agent's code."""
     given = [arguments[place + 1] for place, item in enumerate(arguments[:-1]) if item in {"-I", "--use-compress-program"}]
-    given += [item.partition("=")[2] for item in arguments if item.startswith("--use-compress-program=")]
+    given += [match[1] for item in arguments if (match := re.match(r"(?:--use-compress-program=|-I)(.+)", item, re.DOTALL))]
     runs = any(re.match(r"--(to-c|checkpoint-a|rsh-c|info-s|new-volume-s|rmt-c)", item) for item in arguments)
     if (
         runs
@@ -301,4 +342,8 @@ READERS_BY_ARGUMENTS = {
     "ffmpeg": ffmpeg,
     "openssl": openssl,
     "wget": wget,
+    "mlr": miller,
+    "pdftotext": pdf_text,
+    "pandoc": pandoc,
+    "wandb": wandb,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 
 from rubrics_gym.harness.router.findings import CODE_RUN, EDIT, INSPECT, OTHER, Finding, Nested
 from rubrics_gym.harness.router.options import after_options, first_word, has_option, operands, words
@@ -30,9 +31,9 @@ _GIT_LISTS = {  # subcommands that change something, unless only these words and
     "notes": r"(list|show)",
 }
 _GIT_RUNS = re.compile(
-    r"(^| )(-c|--config|config( --\w+)*) ?=?(alias|core\.(pager|editor|sshcommand|fsmonitor|hookspath|askpass|gitproxy)|diff\.\S*(external|command|textconv)|pager"
-    r"|credential|sequence|filter|merge\.\S*driver|difftool|mergetool|gpg\.\S*program|uploadpack|interactive\.difffilter)[.\w-]*[= ](?!(cat|less|store|cache)?( |$))"
-    r"|\bbisect run\b|\bsubmodule foreach\b|\bfilter-(branch|repo)\b|--exec\b|\brebase\b.* (-x|--exec)|--ext-diff|--upload-pack|--receive-pack|--open-files-in-pager"
+    r"(^| )(-c|--config|config( --\w+)*) ?=?(core\.(pager|editor|sshcommand|fsmonitor|hookspath|askpass|gitproxy)|diff\.\S*(external|command|textconv)|pager"
+    r"|credential|sequence|filter|merge\.\S*driver|difftool|mergetool|gpg\.\S*program|uploadpack|interactive\.difffilter)[.\w-]*[= ](?!(cat|less|more|store|cache|true|vi|vim|nvim|nano|emacs|code --wait)?( |$))"
+    r"|\bbisect run\b|\bsubmodule foreach\b|\bfilter-(branch|repo)\b|--exec\b|\brebase\b.* (-x|--exec)|--ext-diff|--upload-pack|--receive-pack|--open-files-in-pager|--template\b|\bext::"
     r"|\bgrep\b.* -O|\balias\.\S*[= ]['\"]?!",
     re.IGNORECASE,
 )
@@ -42,7 +43,8 @@ def git(arguments: list[str]) -> Finding:
     """git, by its subcommand; settings that make it run programs count as running them. An unknown subcommand may be an alias."""
     rest = after_options(arguments, _GIT_VALUED)
     word = "".join(rest[:1])
-    if _GIT_RUNS.search(" ".join(arguments)):
+    said = [item for place, item in enumerate(arguments) if not re.fullmatch(r"-[a-z]*m|--message", "".join(arguments[place - 1 : place]))]
+    if _GIT_RUNS.search(" ".join(said)):
         return Finding(CODE_RUN, "git runs commands")
     if word in {"apply", "am"}:
         reads = has_option(rest, "--check", "--stat", "--numstat", "--summary")
@@ -86,7 +88,14 @@ def jupyter(arguments: list[str]) -> Finding:
         ["--version"],
         ["--help"],
     )
+    if first_word(arguments) == "nbconvert" and not re.search(r"--execute|Execute", " ".join(arguments)):
+        return Finding(OTHER, "converts a notebook")
     return Finding(INSPECT, "lists what Jupyter has") if lists else Finding(CODE_RUN, "runs a notebook or its server")
+
+
+def _as_line(started: list[str]) -> str:
+    """The command line of a terminal: one word is a line of its own, several are the words of a command."""
+    return started[0] if len(started) == 1 else shlex.join(started)
 
 
 _KEYS = words("Enter C-m C-j Escape C-c C-d C-z C-l Space Tab BSpace Up Down Left Right KPEnter q")
@@ -98,19 +107,19 @@ def tmux(arguments: list[str]) -> Finding | Nested:
     word, following = "".join(rest[:1]), rest[1:]
     valued = words("-t -s -n -c -x -y -F -e -l -p -N -T -E")
     if word in {"send-keys", "send"}:
-        typed = [item for item in operands(following, valued) if item not in _KEYS and not re.fullmatch(r"(C|M|S)-\S+", item)]
+        typed = [item for item in operands(following, words("-t -N -c")) if item not in _KEYS and not re.fullmatch(r"(C|M|S)-\S+", item)]
         return Nested(" ".join(typed)) if typed else Finding(OTHER, "presses a key")
     if word in words(
         "new-session new new-window neww split-window splitw respawn-pane respawn-window run-shell run if-shell pipe-pane popup display-popup"
     ):
-        started = " ".join(operands(following, valued))
+        started = _as_line(operands(following, valued))
         return Nested(started) if started else Finding(OTHER, "opens a terminal")
     if word in words(
         "ls list-sessions list-windows list-panes capture-pane capturep display-message display show-buffer showb has-session has info"
     ):
         return Finding(INSPECT, "looks at terminals")
     known = words(
-        "kill-session kill-server kill-pane kill-window select-pane selectp select-window attach attach-session detach rename-window set set-option resize-pane swap-pane"
+        "kill-session kill-server kill-pane kill-window select-pane selectp select-window attach attach-session a detach rename-window set set-option resize-pane swap-pane"
     )
     return Finding(OTHER, "arranges terminals") if word in known or not word else Finding(CODE_RUN, f"tmux {word} is not known")
 
@@ -121,8 +130,8 @@ def screen(arguments: list[str]) -> Finding | Nested:
         return Nested(re.sub(r"(\\n|\\r|\^M|\n|\r)+$", "", " ".join(arguments[arguments.index("stuff") + 1 :])))
     if has_option(arguments, "-ls", "-list", "-v") and "-dmS" not in arguments:
         return Finding(INSPECT, "lists terminals")
-    started = after_options(arguments, words("-S -dmS -dm -t -c -e -h -p -s -T -Logfile -r -x -X -d"))
-    return Nested(" ".join(started)) if started else Finding(OTHER, "opens a terminal")
+    started = after_options(arguments, words("-S -dmS -t -c -e -h -p -s -T -Logfile -X"))
+    return Nested(_as_line(started)) if started else Finding(OTHER, "opens a terminal")
 
 
 def linter(arguments: list[str]) -> Finding:
@@ -142,8 +151,12 @@ def formatter(arguments: list[str]) -> Finding:
 
 def text_editor(arguments: list[str]) -> Finding:
     """Editors edit, unless they are given a script, an evaluation, or a command (`-c`, `+`) that can run programs."""
-    commands = [item for place, item in enumerate(arguments) if item.startswith("+") or arguments[place - 1 : place] in (["-c"], ["--cmd"])]
-    scripted = any(item in {"-S", "-l", "-f"} or re.match(r"--(batch|eval|load|funcall|script)", item) for item in arguments)
+    commands = [
+        item
+        for place, item in enumerate(arguments)
+        if item.startswith("+") or re.fullmatch(r"-[a-zA-Z]*c|--cmd", "".join(arguments[place - 1 : place]))
+    ]
+    scripted = any(item in {"-S", "-l", "-f"} or re.match(r"--?(batch|eval|load|funcall|script)", item) for item in arguments)
     if scripted or any(re.search(r"!|\bsystem\(|\b(py|lua|perl|ruby|term|source|so)", text) for text in commands):
         return Finding(CODE_RUN, "the editor runs commands")
     return Finding(EDIT, "edits a file")

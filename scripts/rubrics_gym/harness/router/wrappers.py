@@ -52,8 +52,11 @@ WRAPPERS: dict[str, tuple[frozenset[str], int]] = {
 }
 RUNNERS = words("conda mamba micromamba poetry uv pipenv pdm rye hatch pixi")  # with the word `run`
 RUNNER_OPTIONS = words(
-    "-n -p --name --prefix --with --with-requirements --python --cwd --directory --project --extra --group --env-file -e -m"
+    "-n -p --name --prefix --with --with-requirements --with-editable --python --cwd --directory --project --extra --group --env-file -e"
 )
+# What projects call their own tasks: `hatch run test` is no test of the shell's.
+TASK_RUNNERS = words("poetry pipenv pdm rye hatch pixi")
+TASK_NAMES = words("test install watch sync patch service info script time top view last size sum format check")
 
 # Variables that make harmless programs run the agent's code.
 _HOOKS = words(
@@ -70,6 +73,8 @@ def hook(assignment: str) -> str | None:
     name, _, value = assignment.partition("=")
     if name.rstrip("+") in _HOOKS and value:
         return f"sets {name}, which makes other programs run code"
+    if re.fullmatch(r"PS\d", name) and re.search(r"\$\(|`", value):
+        return f"sets {name}, which runs a command at every prompt"
     if name in _PAGERS and value.split(" ")[0].removeprefix("/usr") not in _HARMLESS_PAGERS:
         return f"sets {name} to a program, which other programs run"
     if name == "PATH" and re.match(r"\.{1,2}(/|:|$)|:|\$PWD|\$\{PWD\}|\$\(pwd\)|`pwd`", value):
