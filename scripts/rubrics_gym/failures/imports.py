@@ -25,7 +25,7 @@ UNKNOWN_KEYWORD = re.compile(r"(?P<function>[\w.]+)\(\) got an unexpected keywor
 
 def import_type(exception: Raised, modules: Modules, interfaces: Interfaces) -> str | None:
     """The type of a failed import; None when the exception is none."""
-    if not exception.kind.endswith(("ImportError", "ModuleNotFoundError")):
+    if not exception.kind.endswith(("ImportError", "ModuleNotFoundError")) and "Failed to import" not in exception.message:
         return None
     missing = NO_MODULE.search(exception.message)
     if missing:
