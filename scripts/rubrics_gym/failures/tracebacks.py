@@ -73,7 +73,7 @@ class Raised(NamedTuple):
 def raised_in(text: str) -> list[Raised]:
     """The exceptions of a cleaned output in the order printed."""
     found: list[Raised] = []
-    if not any(word in text for word in ("Error", "Traceback", "xception", "Exit", "Interrupt", 'File "')):
+    if not any(word in text for word in ("Error", "Traceback", "xception", "Exit", "Interrupt", "Conflict: ", "Invalid: ", 'File "')):
         return found
     end, chain = 0, 0
     for match in EXCEPTION.finditer(text):
