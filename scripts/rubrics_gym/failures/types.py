@@ -23,6 +23,7 @@ from rubrics_gym.failures.tracebacks import Link, Raised, raised_in
 
 EVIDENCE_CHARS = 300
 END_LINES = 15  # a harness says that it stopped a command before or after the output, not in the midst of it
+PYTHON_M = re.compile(r"^\S*python[\d.]*: No module named '?(?P<module>[\w.]+)", re.MULTILINE)
 OWN = ("own_logic", "other")  # types that name no cause outside the code
 
 
@@ -112,6 +113,7 @@ def failure_type(output: str, rules: Rules, *, exit_code: int | None = None, tim
         _logged_cause(raised, text, lowered, rules)
         or certain
         or _from_exit_code(exit_code, rules)
+        or _own_module(text, rules)
         or _first_match(rules.text, text, lowered)
         or found
         or Typed("other", _last_line(text))
@@ -198,6 +200,14 @@ def _exception_type(exception: Raised, rules: Rules) -> Typed:
     if kind is None:
         kind = next((rule.type for rule in rules.exceptions if rule.sieve.search(line, lowered)), "own_logic")
     return Typed(kind, line.split("\n", 1)[0][:EVIDENCE_CHARS])
+
+
+def _own_module(text: str, rules: Rules) -> Typed | None:
+    """`python -m` of a module of the project, which is not where it is looked for."""
+    missing = PYTHON_M.search(text)
+    if missing and rules.modules.is_own(missing["module"].split(".")[0], ()):
+        return Typed("own_logic", missing[0])
+    return None
 
 
 def _missing_program(exception: Raised) -> str | None:
