@@ -17,6 +17,7 @@ FIGURES = {
     "precision_recall": (precision_recall_figure, ("precision_recall",)),
     "pr_curve": (evaluation.pr_curve_figure, ("pr_curve",)),
     "reliability": (evaluation.reliability_figure, ("calibration",)),
+    "exposure": (evaluation.exposure_figure, ("exposure",)),
     "funnel": (evaluation.funnel_figure, ("funnel",)),
     "time_validity": (evaluation.time_validity_figure, ("arms", "times")),
     "published": (evaluation.published_figure, ("published_results",)),

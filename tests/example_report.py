@@ -379,6 +379,7 @@ def dashboard(size: int = 40) -> str:
         "contrasts": figures.contrasts_figure(typed["contrasts"]),
         "precision_recall": figures.precision_recall_figure(typed["precision_recall"]),
         "runs": evaluation_figures.runs_figure(typed["arms"]),
+        "exposure": evaluation_figures.exposure_figure(typed["exposure"]),
         "funnel": evaluation_figures.funnel_figure(typed["funnel"]),
         "time_validity": evaluation_figures.time_validity_figure(typed["arms"], typed["times"]),
         "published": evaluation_figures.published_figure(typed["published_results"]),

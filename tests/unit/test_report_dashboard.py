@@ -12,7 +12,7 @@ import pytest
 from tests.example_report import ATTACK, SETTINGS, cells, dashboard, libraries, tables
 
 from rubrics_gym.report.dashboard import build_dashboard, mix_view, show
-from rubrics_gym.report.evaluation_figures import funnel_figure, pr_curve_figure, reliability_figure
+from rubrics_gym.report.evaluation_figures import exposure_figure, funnel_figure, pr_curve_figure, reliability_figure
 from rubrics_gym.report.figures import contrasts_figure, failure_mix_figure, precision_recall_figure, validity_figure
 from rubrics_gym.report.headlines import contrast_headline, headlines
 from rubrics_gym.report.specs import SPECS, Unit
@@ -27,6 +27,7 @@ DRAWN = {
     "pr_curve": pr_curve_figure,
     "calibration": reliability_figure,
     "funnel": funnel_figure,
+    "exposure": exposure_figure,
 }
 
 
@@ -76,7 +77,7 @@ def test_every_table_and_figure_says_that_it_is_simulated(html: str) -> None:
         assert '<span class="mark">simulated</span>' in part
     figures = re.findall(r"<figure>.*?</figure>", html, re.DOTALL)
     simulated = [figure for figure in figures if "Figure: published" not in figure]  # what was published is not
-    assert len(figures) == 8 and len(simulated) == 7 and all(">simulated<" in figure for figure in simulated)
+    assert len(figures) == 9 and len(simulated) == 8 and all(">simulated<" in figure for figure in simulated)
 
 
 def test_a_live_study_is_not_called_simulated() -> None:
@@ -206,6 +207,15 @@ def test_the_arms_figure_names_every_arm_with_its_count() -> None:
     svg = validity_figure(tables()["arms"])
     for row in tables()["arms"]:
         assert f"{row['arm']}  ({row['valid']}/{row['finished']})" in svg
+
+
+def test_the_exposure_figure_draws_one_run_of_a_judge_with_its_counts() -> None:
+    rows = tables()["exposure"]
+    svg = exposure_figure(rows)
+    for row in rows:
+        label = f"{row['judge']}: {row['bin']}  ({row['failures']} failures, {row['in_retrieved']} retrieved)"
+        assert (label in svg) == (row["run"] == "replay"), label
+    assert exposure_figure(rows, most=1).count(" retrieved)") == 1 and "not drawn" in exposure_figure(rows, most=1)
 
 
 def test_words_in_figures_are_neither_markup_nor_mathematics() -> None:

@@ -25,7 +25,7 @@ UNKNOWN_KEYWORD = re.compile(r"(?P<function>[\w.]+)\(\) got an unexpected keywor
 
 def import_type(exception: Raised, modules: Modules, interfaces: Interfaces) -> str | None:
     """The type of a failed import; None when the exception is none."""
-    if not exception.kind.endswith(("ImportError", "ModuleNotFoundError")):
+    if not exception.kind.endswith(("ImportError", "ModuleNotFoundError")) and "Failed to import" not in exception.message:
         return None
     missing = NO_MODULE.search(exception.message)
     if missing:
@@ -43,9 +43,10 @@ def _missing_module(module: str, shadowed: bool, exception: Raised, modules: Mod
     if not rest or top in modules.namespaces:
         return "missing_package"
     # Python names the submodule only when the package itself was found: it is broken, or it lost that module, or never had it.
-    if rest.rsplit(".", 1)[-1].startswith("_"):
+    known = interfaces.module(module)
+    if rest.rsplit(".", 1)[-1].startswith("_") and not known:
         return "other"
-    return _unknown_of_library(interfaces.module(module), module, exception, interfaces)
+    return _unknown_of_library(known, module, exception, interfaces)
 
 
 def _missing_name(unnamed: re.Match[str], exception: Raised, modules: Modules, interfaces: Interfaces) -> str:

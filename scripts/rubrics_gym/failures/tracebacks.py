@@ -73,7 +73,7 @@ class Raised(NamedTuple):
 def raised_in(text: str) -> list[Raised]:
     """The exceptions of a cleaned output in the order printed."""
     found: list[Raised] = []
-    if not any(word in text for word in ("Error", "Traceback", "xception", "Exit", "Interrupt")):
+    if not any(word in text for word in ("Error", "Traceback", "xception", "Exit", "Interrupt", "Conflict: ", "Invalid: ", 'File "')):
         return found
     end, chain = 0, 0
     for match in EXCEPTION.finditer(text):
@@ -133,7 +133,7 @@ def _message(text: str, match: re.Match[str]) -> str:
             or CAUSED in line
             or DURING in line
             or (named and _names_exception(named["name"]))
-            or set(line.strip()) <= set("-=")
+            or (set(line.strip()) <= set("-=") and any(lines))
             or SHELL.match(line)
         ):
             break

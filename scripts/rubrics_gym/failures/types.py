@@ -23,12 +23,21 @@ from rubrics_gym.failures.tracebacks import Link, Raised, raised_in
 
 EVIDENCE_CHARS = 300
 END_LINES = 15  # a harness says that it stopped a command before or after the output, not in the midst of it
+PYTHON_M = re.compile(r"^\S*python[\d.]*: No module named '?(?P<module>[\w.]+)", re.MULTILINE)
 OWN = ("own_logic", "other")  # types that name no cause outside the code
 
 
 class Rule(NamedTuple):
     type: str
     sieve: Sieve
+
+
+class Logged(NamedTuple):
+    """A logged line that says what an exception follows from."""
+
+    type: str
+    sieve: Sieve
+    explains: re.Pattern[str]
 
 
 class Rules(NamedTuple):
@@ -47,6 +56,7 @@ class Rules(NamedTuple):
     interfaces: Interfaces
     changed_text: Sieve
     exceptions: tuple[Rule, ...]
+    logged: tuple[Logged, ...]
     text: tuple[Rule, ...]
 
 
@@ -77,6 +87,7 @@ def load_rules(path: str | Path) -> Rules:
             interfaces=Interfaces(Path(path).with_name("api_changes.tsv"), content["removed"], content["added"]),
             changed_text=sieve("|".join(content["changed_text"])),
             exceptions=_compile(content["exceptions"]),
+            logged=tuple(Logged(one["type"], sieve(one["pattern"]), re.compile(one["explains"])) for one in content["logged"]),
             text=_compile(content["text"]),
         )
     except (KeyError, TypeError, re.error) as error:
@@ -91,12 +102,20 @@ def failure_type(output: str, rules: Rules, *, exit_code: int | None = None, tim
         return Typed("out_of_memory", "recorder: out of memory")
     text = clean(output)
     lowered = text.lower()
+    exhausted = _stopped(text, rules) or _first_match(rules.exhausted, text, lowered)
+    if exhausted:
+        return exhausted
+    raised = _that_end_programs(text, rules)
+    found = _from_exceptions(raised, rules)
+    # A line of the form of an exception, without a traceback, may be another tool's: what is known of tools comes before "own logic".
+    certain = found if found and (raised[-1].traced or found.type not in OWN) else None
     return (
-        _stopped(text, rules)
-        or _first_match(rules.exhausted, text, lowered)
-        or _from_exceptions(text, rules)
+        _logged_cause(raised, text, lowered, rules)
+        or certain
         or _from_exit_code(exit_code, rules)
+        or _own_module(text, rules)
         or _first_match(rules.text, text, lowered)
+        or found
         or Typed("other", _last_line(text))
     )
 
@@ -113,11 +132,23 @@ def _stopped(text: str, rules: Rules) -> Typed | None:
     return _first_match(rules.stopped, ends, ends.lower())
 
 
-def _from_exceptions(text: str, rules: Rules) -> Typed | None:
-    """The type of the exception at the root: of the last chain that ended a program, or of the program before it that it depends on."""
+def _that_end_programs(text: str, rules: Rules) -> list[Raised]:
+    """The exceptions that do not only report another: those of tracebacks, else those that a line names."""
     raised = [one for one in raised_in(text) if not one.harmless and not _reports_another(one, rules)]
-    if any(one.traced for one in raised):
-        raised = [one for one in raised if one.traced]
+    return [one for one in raised if one.traced] or raised
+
+
+def _logged_cause(raised: list[Raised], text: str, lowered: str, rules: Rules) -> Typed | None:
+    """What was logged before the last exception and explains it."""
+    for one in rules.logged if raised else ():
+        match = one.sieve.search(text, lowered) if one.explains.search(raised[-1].line) else None
+        if match:
+            return Typed(one.type, match[0])
+    return None
+
+
+def _from_exceptions(raised: list[Raised], rules: Rules) -> Typed | None:
+    """The type of the exception at the root: of the last chain that ended a program, or of the program before it that it depends on."""
     if not raised:
         return None
     chains: dict[int, list[Raised]] = {}
@@ -158,7 +189,8 @@ def _raised_on_purpose(exception: Raised) -> bool:
 
 def _exception_type(exception: Raised, rules: Rules) -> Typed:
     kind = (
-        import_type(exception, rules.modules, rules.interfaces)
+        _missing_program(exception)
+        or import_type(exception, rules.modules, rules.interfaces)
         or attribute_type(exception, rules.modules, rules.interfaces)
         or keyword_type(exception, rules.interfaces)
     )
@@ -168,6 +200,21 @@ def _exception_type(exception: Raised, rules: Rules) -> Typed:
     if kind is None:
         kind = next((rule.type for rule in rules.exceptions if rule.sieve.search(line, lowered)), "own_logic")
     return Typed(kind, line.split("\n", 1)[0][:EVIDENCE_CHARS])
+
+
+def _own_module(text: str, rules: Rules) -> Typed | None:
+    """`python -m` of a module of the project, which is not where it is looked for."""
+    missing = PYTHON_M.search(text)
+    if missing and rules.modules.is_own(missing["module"].split(".")[0], ()):
+        return Typed("own_logic", missing[0])
+    return None
+
+
+def _missing_program(exception: Raised) -> str | None:
+    """A program looked up by its bare name, and not installed: Python reports it as a file that is not there."""
+    named = re.search(r"\[Errno 2\] No such file or directory: '[^'/\\.\s]+'$", exception.line)
+    called = exception.frames and exception.frames[-1].function == "_execute_child"
+    return "missing_package" if named and called else None
 
 
 def _raised_by_own_code(exception: Raised) -> bool:

@@ -8,6 +8,15 @@ from collections.abc import Sequence
 from rubrics_gym.judge.exposure import STAGES
 from rubrics_gym.report.drawing import ACCENT, MUTED, SERIES, WARN, Cells, dot, figure, number, rows_axis
 
+# column of table `exposure` -> what its shares are of
+EXPOSED = {
+    "failures": "held-out failures",
+    "in_library": "library",
+    "in_retrieved": "retrieved",
+    "in_applicable": "applicable",
+    "in_flagged": "flagged",
+}
+
 
 def runs_figure(rows: Sequence[Cells]) -> str:
     """A dot per run of every arm, its mean as a bar, the best possible as a line, from rows of table `arms`. SVG text.
@@ -103,6 +112,40 @@ def funnel_figure(rows: Sequence[Cells], most: int = 16) -> str:
         axes.locator_params(axis="x", integer=True)
         if rows:
             canvas.legend(loc="outside lower left", ncols=5)
+    return out.text
+
+
+def exposure_figure(rows: Sequence[Cells], most: int = 24) -> str:
+    """Mix of the held-out failures beside that of each library, and of what was retrieved, applicable and flagged from it, from rows of table
+    `exposure`. SVG text.
+
+    Of every judge the first run is drawn: its replay, where there is one. Of the pairs of failure and judge the `most` with the largest share
+    at any stage are drawn; the title says how many are not.
+    """
+    runs = {(str(row["judge"]), str(row["run"])) for row in rows}
+    run_of = dict(sorted(runs, key=lambda run: (run[1] != "replay", run[1]), reverse=True))  # the last one of a judge stays
+    drawn = [row for row in rows if run_of[str(row["judge"])] == str(row["run"])]
+    totals = {(judge, stage): sum(int(row[stage]) for row in drawn if str(row["judge"]) == judge) for judge in run_of for stage in EXPOSED}
+
+    def shares(row: Cells) -> list[float]:
+        counts = [(int(row[stage]), totals[str(row["judge"]), stage]) for stage in EXPOSED]
+        return [100 * count / total if total else 0.0 for count, total in counts]
+
+    kept = sorted(drawn, key=lambda row: (-max(shares(row)), str(row["bin"]), str(row["judge"])))[:most]
+    order = list(dict.fromkeys(str(row["bin"]) for row in kept))
+    kept.sort(key=lambda row: (order.index(str(row["bin"])), str(row["judge"])))
+    title = "What reaches the judge, beside the failures" + (f" ({len(drawn) - most} smaller ones not drawn)" if len(drawn) > most else "")
+    with figure(height=1.4 + 0.5 * len(kept), rows=rows, title=title) as (canvas, axes, out):
+        for place, row in enumerate(kept):
+            for number_of_stage, (stage, value) in enumerate(zip(EXPOSED, shares(row), strict=True)):
+                label = EXPOSED[stage] if place == 0 else None
+                at = place + (number_of_stage - 2) * 0.15
+                axes.barh([at], [value], height=0.13, color=SERIES[number_of_stage], linewidth=0, label=label)
+        rows_axis(axes, [f"{row['judge']}: {row['bin']}  ({row['failures']} failures, {row['in_retrieved']} retrieved)" for row in kept])
+        axes.set_xlabel("share of the failures, and of the rubrics at each stage, %")
+        axes.set_xlim(left=0)
+        if kept:
+            canvas.legend(loc="outside lower left", ncols=3)
     return out.text
 
 
