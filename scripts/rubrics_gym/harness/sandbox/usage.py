@@ -64,12 +64,12 @@ def deleted_but_open(pids: Iterable[int], device: int) -> int:
 
 
 class Quota:
-    """Says during one command whether the agent's folders have grown beyond their quota. What was there before may be removed again."""
+    """Says whether a command made the agent's folders grow beyond their quota. What was there before it may be removed again."""
 
     def __init__(self, folders: tuple[Path, ...], most_bytes: int, most_files: int):
         self._folders = folders
-        began = usage(*folders)
-        self._limit = Usage(max(most_bytes, began.bytes), max(most_files, began.files))
+        self._most = Usage(most_bytes, most_files)
+        self._limit = self._beyond(usage(*folders))
         self._device = folders[0].stat().st_dev
         self._next = 0.0
 
@@ -78,17 +78,22 @@ class Quota:
         now = time.monotonic()
         if now < self._next:
             return False
-        over = self._is_over(deleted_but_open(pids, self._device))
+        over = self._is_over(usage(*self._folders), deleted_but_open(pids, self._device))
         after = time.monotonic()
         self._next = after + (after - now) / _SHARE
         return over
 
     def settled(self) -> bool:
-        """Whether it is exceeded at the end of a command."""
-        return self._is_over(0)
-
-    def _is_over(self, beside: int) -> bool:
+        """Whether it is exceeded at the end of a command. The next one begins from what is there now."""
         found = usage(*self._folders)
+        over = self._is_over(found, 0)
+        self._limit = self._beyond(found)
+        return over
+
+    def _beyond(self, found: Usage) -> Usage:
+        return Usage(max(self._most.bytes, found.bytes), max(self._most.files, found.files))
+
+    def _is_over(self, found: Usage, beside: int) -> bool:
         return found.bytes + beside > self._limit.bytes or found.files > self._limit.files
 
 
