@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from rubrics_gym.harness.packages import Exposed, exposed
-from rubrics_gym.harness.sandbox import entry
+from rubrics_gym.harness.sandbox.entry import TOOLS as ENTRY_TOOLS
 from rubrics_gym.harness.sandbox.seccomp import filter_program
 from rubrics_gym.harness.sandbox.surroundings import (
     WORKSPACE,
@@ -28,7 +28,7 @@ from rubrics_gym.harness.sandbox.surroundings import (
 from rubrics_gym.harness.sandbox.users import unprivileged_uid
 from rubrics_gym.settings.study import Limits, Network, SandboxPhase
 
-TOOLS = ("bwrap", "prlimit", *entry.TOOLS)
+TOOLS = ("bwrap", "prlimit", *ENTRY_TOOLS)
 _SITE = "/opt/site"
 _CONTROL = "/opt/control"
 _WHEELS = "/wheels"

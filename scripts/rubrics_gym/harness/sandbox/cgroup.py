@@ -111,7 +111,7 @@ def _owner_mark(pid: int) -> str:
 
 
 def _pid_namespace() -> str:
-    return re.sub(r"\D", "", os.readlink("/proc/self/ns/pid"))
+    return re.sub(r"\D", "", Path("/proc/self/ns/pid").readlink().name)
 
 
 def _parents() -> dict[str, Path]:

@@ -20,8 +20,8 @@ from rubrics_gym.harness.clock import CountedTime
 from rubrics_gym.harness.output import Collector, Output
 from rubrics_gym.harness.sandbox import bubblewrap, pod, unsafe
 from rubrics_gym.harness.sandbox.cgroup import ControlGroup, make_control_group
-from rubrics_gym.harness.sandbox.entry import ENTERED, entry_words
 from rubrics_gym.harness.sandbox.ends import Stop, is_out_of_memory, shell_code
+from rubrics_gym.harness.sandbox.entry import ENTERED, entry_words
 from rubrics_gym.harness.sandbox.probe import check, require
 from rubrics_gym.harness.sandbox.processes import (
     adopt_orphans,
@@ -157,7 +157,9 @@ class Sandbox:
         if left_over:
             raise SandboxDied(f"{self.work}: process {left_over} outlived its command")
         if stop is None and not has_begun:
-            raise SandboxDied(f"{self.work}: the command was not started, because its limits do not hold: {collected.text[-300:] or 'no output'}")
+            raise SandboxDied(
+                f"{self.work}: the command was not started, because its limits do not hold: {collected.text[-300:] or 'no output'}"
+            )
         if stop is None and code is None:
             raise SandboxDied(f"{self.work}: the sandbox ended without reporting the command's end: {collected.text[-300:] or 'no output'}")
         exit_code = shell_code(stop, code)

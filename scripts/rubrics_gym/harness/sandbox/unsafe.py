@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
-from rubrics_gym.harness.sandbox import entry
+from rubrics_gym.harness.sandbox.entry import TOOLS as ENTRY_TOOLS
 from rubrics_gym.harness.sandbox.surroundings import USER_SITE, Boundary, Places, environment, write_control
 from rubrics_gym.harness.sandbox.users import unprivileged_uid
 from rubrics_gym.settings.study import Limits, SandboxPhase
 
-TOOLS = entry.TOOLS
+TOOLS = ENTRY_TOOLS
 
 
 def unsafe(settings: SandboxPhase, limits: Limits, places: Places) -> Boundary:
