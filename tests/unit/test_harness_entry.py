@@ -14,6 +14,7 @@ from rubrics_gym.harness.sandbox import Sandbox, SandboxDied, SandboxRefused
 from rubrics_gym.harness.sandbox.cgroup import ControlGroup, end_abandoned, make_control_group
 from rubrics_gym.harness.sandbox.entry import ENTERED, entry_words
 from rubrics_gym.harness.sandbox.processes import end_all, started
+from rubrics_gym.harness.scratch import scratch_folder
 from rubrics_gym.settings.study import Limits, SandboxKind
 from rubrics_gym.settings.study import Sandbox as Settings
 
@@ -172,3 +173,20 @@ def test_shared_memory_of_another_sandbox_stays(tmp_path: Path) -> None:
     worker.join()
     assert kept == ["1\n"]
     assert not segment.exists()
+
+
+# ---------------------------------------------------------------- folders
+
+
+def test_a_folder_is_removed_however_deep_it_is_nested(tmp_path: Path) -> None:
+    with scratch_folder("rubrics-gym-test-") as folder:
+        (folder / "link").symlink_to(tmp_path)
+        here = os.open(folder, os.O_RDONLY)
+        for _ in range(1500):  # deeper than Python's recursion, and than a path can name
+            os.mkdir("deep", dir_fd=here)
+            below = os.open("deep", os.O_RDONLY, dir_fd=here)
+            os.close(here)
+            here = below
+        os.close(here)
+    assert not folder.exists()
+    assert tmp_path.exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import platform
@@ -24,20 +25,28 @@ _NO_WORK = {".local", ".cache", ".config", "__pycache__", "data"}  # folders tha
 def regular_files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
     """Path below `folder` and status of every regular file that its owner may read, sorted.
 
-    Links are never followed: an agent may point them anywhere.
+    Links are never followed: an agent may point them anywhere. What lies so deep that no path can name it is passed over.
     """
     pending = [""]
     found = []
     while pending:
         below = pending.pop()
-        for entry in os.scandir(folder / below):
-            path = f"{below}/{entry.name}" if below else entry.name
-            status = entry.stat(follow_symlinks=False)
+        for name, status in _entries(folder / below):
+            path = f"{below}/{name}" if below else name
             if stat.S_ISDIR(status.st_mode) and status.st_mode & 0o500 == 0o500:
                 pending.append(path)
             elif stat.S_ISREG(status.st_mode) and status.st_mode & 0o400:
                 found.append((path, status))
     yield from sorted(found)
+
+
+def _entries(folder: Path) -> list[tuple[str, os.stat_result]]:
+    try:
+        return [(entry.name, entry.stat(follow_symlinks=False)) for entry in os.scandir(folder)]
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        return []
 
 
 def is_work(path: str) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
-import shutil
 import subprocess
 import tempfile
 import time
@@ -38,6 +37,7 @@ from rubrics_gym.harness.sandbox.results import CommandResult, DiskReserve, Sand
 from rubrics_gym.harness.sandbox.seccomp import UnknownMachine
 from rubrics_gym.harness.sandbox.surroundings import Boundary, Places
 from rubrics_gym.harness.sandbox.usage import Quota, disk_is_short
+from rubrics_gym.harness.scratch import remove_tree
 from rubrics_gym.settings.study import Limits, Network, SandboxKind, SandboxPhase
 
 _TICK_S = 0.1
@@ -106,7 +106,7 @@ class Sandbox:
             self._boundary.link.unlink(missing_ok=True)
         self._boundary = None
         if self._places:
-            shutil.rmtree(self._places.scratch, ignore_errors=True)
+            remove_tree(self._places.scratch)
             self._places = None
 
     @property
@@ -121,14 +121,14 @@ class Sandbox:
         full output is kept (up to a cap). A command that makes the work folder outgrow its quota is killed and told so. Raises SandboxDied
         when the sandbox itself fails, and DiskReserve when the command was about to fill the disk.
         """
-        result = self._run(command, timeout_s, output)
-        if result.exit_code is not None and result.exit_code >= _FIRST_DOUBTFUL_CODE:
+        result, stop = self._run(command, timeout_s, output)
+        if stop is None and result.exit_code is not None and result.exit_code >= _FIRST_DOUBTFUL_CODE:
             self._check_heartbeat()
         return result
 
     def _check_heartbeat(self) -> None:
         """Raise SandboxDied unless the sandbox still runs the simplest command: else its end would pass for the command's own."""
-        beat = self._run("exit 42", _HEARTBEAT_S, None)
+        beat, _ = self._run("exit 42", _HEARTBEAT_S, None)
         if beat.exit_code != 42:
             raise SandboxDied(
                 f"{self.work}: the sandbox answers no more (exit code {beat.exit_code}): {beat.output.text[-300:] or 'no output'}"
@@ -136,11 +136,12 @@ class Sandbox:
 
     # ------------------------------------------------------------ one command
 
-    def _run(self, command: str, timeout_s: float, output: Path | None) -> CommandResult:
+    def _run(self, command: str, timeout_s: float, output: Path | None) -> tuple[CommandResult, Stop | None]:
         assert self._quota is not None
         collector = Collector(self.limits.output_chars, output)
+        began = time.monotonic()
         with self._process(command) as (process, status, others):
-            clock = CountedTime(process.pid)
+            clock = CountedTime(process.pid, began)
             stop = self._drain(process, others, collector, clock, timeout_s)
             has_begun, code, left_over = self._end(process, status, others)
         clock.look()
@@ -165,7 +166,7 @@ class Sandbox:
         exit_code = shell_code(stop, code)
         killed = self._group.new_out_of_memory_kills() if self._group else None
         out_of_memory = stop is None and is_out_of_memory(exit_code, collected, killed)
-        return CommandResult(exit_code, stop is Stop.TIME, out_of_memory, clock.wall_s, clock.waited_s, collected)
+        return CommandResult(exit_code, stop is Stop.TIME, out_of_memory, clock.wall_s, clock.waited_s, collected), stop
 
     def _quota_notice(self) -> str:
         limits = self.limits

@@ -7,6 +7,7 @@ write between two looks, a tenth of a second apart.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import time
@@ -20,34 +21,41 @@ _SHARE = 0.05  # of the time that may be spent on looking
 
 @dataclass(frozen=True)
 class Usage:
-    """Bytes on the disk (blocks, so that holes are free) and number of files and folders."""
+    """Bytes and number of files and folders. Holes of a file count, because whoever reads the file later reads them.
+
+    `beyond_reach` says that something lies so deep that no path can name it, so that this is not all.
+    """
 
     bytes: int
     files: int
+    beyond_reach: bool = False
 
 
 def usage(*folders: Path) -> Usage:
     """What lies below some folders. Links are counted, never followed; a file with several names counts once."""
     size = count = 0
+    beyond_reach = False
     seen: set[tuple[int, int]] = set()
     pending = [str(folder) for folder in folders]
     while pending:
         try:
             entries = list(os.scandir(pending.pop()))
-        except OSError:
+        except OSError as error:
+            beyond_reach |= error.errno == errno.ENAMETOOLONG
             continue  # removed meanwhile, or closed by its owner
         for entry in entries:
             try:
                 status = entry.stat(follow_symlinks=False)
-            except OSError:
+            except OSError as error:
+                beyond_reach |= error.errno == errno.ENAMETOOLONG
                 continue
             count += 1
             if entry.is_dir(follow_symlinks=False):
                 pending.append(entry.path)
             if status.st_nlink == 1 or (status.st_dev, status.st_ino) not in seen:
-                size += status.st_blocks * 512
+                size += max(status.st_size, status.st_blocks * 512)
                 seen |= {(status.st_dev, status.st_ino)} if status.st_nlink > 1 else set()
-    return Usage(size, count)
+    return Usage(size, count, beyond_reach)
 
 
 def deleted_but_open(pids: Iterable[int], device: int) -> int:
@@ -94,7 +102,7 @@ class Quota:
         return Usage(max(self._most.bytes, found.bytes), max(self._most.files, found.files))
 
     def _is_over(self, found: Usage, beside: int) -> bool:
-        return found.bytes + beside > self._limit.bytes or found.files > self._limit.files
+        return found.beyond_reach or found.bytes + beside > self._limit.bytes or found.files > self._limit.files
 
 
 def disk_is_short(folder: Path) -> bool:
