@@ -63,7 +63,7 @@ class ControlGroup:
 
     def members(self) -> set[int]:
         """Living processes of the group. A zombie waits for its parent, not for us."""
-        found = {int(pid) for folder in self._all() for pid in _read(folder / "cgroup.procs").split()}
+        found = {int(pid) for folder in self._all() for pid in _read(folder / "cgroup.procs").split()} - {0}  # of outside our pid namespace
         return {pid for pid in found if not re.search(r"\) Z ", _read(Path(f"/proc/{pid}/stat")))}
 
     def remove(self) -> None:
