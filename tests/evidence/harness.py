@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -29,7 +30,7 @@ from rubrics_gym.harness.router import classify, kind_of
 from rubrics_gym.harness.sandbox import Sandbox
 from rubrics_gym.records.trajectory import CommandEvent, CommandKind
 from rubrics_gym.settings.places import wheel_folder
-from rubrics_gym.settings.study import Arm, CodeRuns, FinalStart, Limits, Network, SandboxPhase
+from rubrics_gym.settings.study import Arm, CodeRuns, FinalStart, Limits, Network, SandboxKind, SandboxPhase
 from rubrics_gym.store.attempts import AttemptStore
 from rubrics_gym.store.leases import LeaseHeld
 from tests.benchmarks.command_overhead import measure
@@ -37,7 +38,7 @@ from tests.evidence.clones import TOP, Evidence
 from tests.evidence.episode_to_kill import KEY, UNIT
 from tests.unit.test_harness_episode import Run
 from tests.unit.test_harness_router import CASES
-from tests.unit.test_harness_sandbox_attacks import COLUMNS, outcome, table
+from tests.unit.test_harness_sandbox_attacks import COLUMNS, is_promised, outcome
 
 _MINI = ["mini-swe-agent", "pydantic", "pydantic-core", "typing-extensions", "annotated-types", "typing-inspection", "platformdirs"]
 _MINI += ["python-dotenv", "rich", "markdown-it-py", "mdurl", "pygments", "pyyaml", "jinja2", "markupsafe"]
@@ -97,9 +98,7 @@ def sandbox(evidence: Evidence) -> None:
         if "skipped" in found:
             evidence.report(name, f"not tried: {found['skipped']}")
             continue
-        promised = {
-            attack for attack, line in table().items() if line[column] == "yes" or (line[column] == "group" and found["controllers"])
-        }
+        promised = {attack for attack in found["results"] if is_promised(attack, column, found["controllers"])}
         broken = {attack: came for attack, came in found["results"].items() if came}
         failed = sorted(promised & set(broken))
         evidence.item(
@@ -180,6 +179,8 @@ def overhead(evidence: Evidence) -> None:
         )
     for kind, seconds_to_start in starts.items():
         evidence.report(f"start-up: {kind}", f"{seconds_to_start * 1e3:.0f} ms, its probe included")
+    for kind in sorted({kind.value for kind in SandboxKind} - set(starts)):
+        evidence.report(f"overhead: sandbox {kind}", "not measured: this kind is refused here (see above)")
     beside = "mini-swe-agent local" in taken
     evidence.item("overhead measured beside mini-swe-agent", beside, "its local environment" if beside else installed.stderr[-200:])
 
@@ -212,16 +213,18 @@ def kills(evidence: Evidence) -> None:
             with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
                 assert process.stdout is not None
                 process.stdout.readline()
-                time.sleep(moments.uniform(2, 6))
                 store = AttemptStore(folder / "store")
+                record = store.of_unit(UNIT)[0].folder / "trajectory.jsonl"
+                _wait_for(lambda record=record: record.exists() and record.read_bytes().count(b"\n") > 4)  # type: ignore[misc]
+                time.sleep(moments.uniform(0, 4))
                 second = _second_writer(store)
                 os.kill(process.pid, signal.SIGKILL)
-            time.sleep(1)
+            _wait_for(lambda mark=mark: not _alive(mark))  # type: ignore[misc]
             lost = store.lost(UNIT, KEY)
             path = lost[0].folder / "trajectory.jsonl"
             whole = [line for line in path.read_bytes().split(b"\n")[:-1] if line]
             events = read_trajectory(path)
-            alive = [pid for pid in Path("/proc").glob("[0-9]*") if mark.encode() in _command_line(pid)]
+            alive = _alive(mark)
             with store.begin(UNIT, KEY) as following:
                 told = [attempt.name for attempt in store.lost(UNIT, KEY)]
                 follows = following.number == 2 and len(told) == 1
@@ -231,6 +234,20 @@ def kills(evidence: Evidence) -> None:
                 f"{len(events)} events, all whole lines read; {len(alive)} processes left; the next attempt is number {following.number} and sees {told}; "
                 f"a second writer was {'refused' if second else 'let in'}",
             )
+
+    evidence.report("kill -9 of the workflow above an episode", "make evidence NAME=end_to_end, part kills")
+
+
+def _wait_for(condition: Callable[[], bool], patience_s: float = 60) -> None:
+    """Wait until something holds, however busy the machine is; what is shown is looked at afterwards."""
+    deadline = time.monotonic() + patience_s
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.1)
+
+
+def _alive(mark: str) -> list[str]:
+    """Processes with a mark in their command line."""
+    return [entry.name for entry in Path("/proc").glob("[0-9]*") if mark.encode() in _command_line(entry)]
 
 
 def _second_writer(store: AttemptStore) -> bool:

@@ -21,7 +21,7 @@ from typing import Any
 
 from rubrics_gym.harness.sandbox import CommandResult, Sandbox
 from rubrics_gym.harness.sandbox.usage import usage
-from rubrics_gym.harness.world import WorkFolder
+from rubrics_gym.harness.world import WorkFolder, regular_files
 from rubrics_gym.settings.study import Limits, Network, SandboxKind, SandboxPhase
 
 LIMITS = Limits(memory_mb=500, processes=60, file_mb=5, disk_mb=20, disk_files=2000, output_chars=2000)
@@ -166,6 +166,23 @@ def _fill_inodes(target: Target) -> str:
     count = usage(target.sandbox.work).files
     target.run("rm -rf many")
     return "" if _killed_for_quota(result) else f"{count} files, exit code {result.exit_code}"
+
+
+@attack("fill the disk with holes")
+def _holes(target: Target) -> str:
+    result = target.run("for i in $(seq 1000); do truncate -s 4000000 hole$i; done; sleep 2", 20)  # the harness would read 4 GB
+    target.run("rm -f hole*")
+    return "" if _killed_for_quota(result) else f"exit code {result.exit_code}"
+
+
+@attack("hide files too deep to be found")
+def _deep(target: Target) -> str:
+    nest = "import os\nfor i in range(60):\n os.mkdir('d' * 100); os.chdir('d' * 100)\nopen('final.py', 'w').write('x')"
+    result = target.run(f'python -c "{nest}"', 20)
+    for look in (lambda: WorkFolder(target.sandbox.work).changes(1), lambda: list(regular_files(target.sandbox.work))):
+        look()  # it must not stumble
+    target.run("rm -rf d*")
+    return "" if _killed_for_quota(result) else f"exit code {result.exit_code}"
 
 
 @attack("fill memory in one process")

@@ -345,10 +345,10 @@ def test_same_seed_same_conversation(run: Callable[..., Run]) -> None:
 # ---------------------------------------------------------------- the final run
 
 
-def _final(done: Run, limits: Limits = LIMITS, start: FinalStart = FinalStart.CLEAN) -> FinalEvent:
+def _final(done: Run, limits: Limits = LIMITS, start: FinalStart = FinalStart.CLEAN, deliverable: str = "answer.txt") -> FinalEvent:
     write_artifacts(done.folder / "artifacts.tar.gz", done.folder / "work", done.folder / "outputs")
     return run_final(
-        "answer.txt",
+        deliverable,
         done.folder / "data",
         done.folder / "artifacts.tar.gz",
         Settings(),
@@ -403,6 +403,30 @@ def test_each_limit_ends_the_episode(run: Callable[..., Run], limits: dict[str, 
 
 def test_turns_without_a_command_end_the_episode(run: Callable[..., Run]) -> None:
     assert run(EXECUTE, [[], "ls", [], []], Limits(malformed_turns=2)).end.reason == "no_commands"
+
+
+def test_a_command_that_no_program_can_be_given_is_malformed(run: Callable[..., Run]) -> None:
+    done = run(EXECUTE, ["echo a\0b", "echo fine"])
+    assert [event.output_tail for event in done.of(CommandEvent)][:1] == ["fine\n"]
+
+
+def test_folders_nested_beyond_reach_are_the_agents_failure(run: Callable[..., Run]) -> None:
+    nest = "python -c \"import os\nfor i in range(60):\n os.mkdir('d' * 100); os.chdir('d' * 100)\""
+    done = run(EXECUTE, [f"{nest}; true", "rm -rf d*; echo gone"])
+    assert done.end.reason == "submitted"
+    killed, *_ = done.of(CommandEvent)
+    assert killed.exit_code == 137
+    assert "quota" in killed.output_tail
+
+
+def test_a_deliverable_behind_a_link_is_none(run: Callable[..., Run], tmp_path: Path) -> None:
+    """A link to a folder leads the harness, which reads it from outside the sandbox, to other files than the program."""
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "answer.txt").write_text("of the host")
+    done = run(EXECUTE, [f'echo \'import os; os.symlink("{tmp_path}/secret", "out")\' > final.py'])
+    final = _final(done, deliverable="out/answer.txt")
+    assert (final.exit_code, final.deliverable_present) == (0, False)
+    assert "out/answer.txt" not in read_archive(done.folder / "final.tar.gz")
 
 
 def test_a_part_knows_how_the_one_before_it_ended(run: Callable[..., Run]) -> None:

@@ -13,7 +13,7 @@ from rubrics_gym.harness.data_profile import profile_folder
 from rubrics_gym.harness.output import Collector, readable
 from rubrics_gym.harness.policies import Treatment
 from rubrics_gym.harness.recorder import Recorder, is_truncated, read_trajectory
-from rubrics_gym.harness.world import WorkFolder, installed
+from rubrics_gym.harness.world import WorkFolder
 from rubrics_gym.models.request import Message, ToolCall, ToolResult
 from rubrics_gym.records.files import DamagedFile, append_json_line, iter_json_lines
 from rubrics_gym.records.trajectory import CommandEvent, CommandKind, FileEvent, MessageEvent, Route
@@ -126,9 +126,14 @@ def test_installed_packages_are_read_from_their_metadata(tmp_path: Path) -> None
     metadata = tmp_path / ".local/lib/python3.11/site-packages/Tiny_Pkg-1.2.dist-info/METADATA"
     metadata.parent.mkdir(parents=True)
     metadata.write_text("Name: tiny-pkg\n")
-    versions = installed(tmp_path, Sandbox(packages=("numpy",)))
+    odd = Path(os.fsdecode(os.fsencode(metadata.parent.parent) + b"/odd\xff-1.dist-info"))
+    odd.mkdir()
+    (odd / "METADATA").touch()
+    work = WorkFolder(tmp_path)
+    work.changes(1)
+    versions = work.packages(Sandbox(packages=("numpy",)))
     assert versions["tiny-pkg"] == "1.2"
-    assert set(versions) == {"numpy", "tiny-pkg"}
+    assert set(versions) == {"numpy", "tiny-pkg", "odd?"}
 
 
 # ---------------------------------------------------------------- policies

@@ -122,7 +122,7 @@ def _running(mark: str) -> bool:
 
 
 def _wait_for(condition: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         if condition():
             return True

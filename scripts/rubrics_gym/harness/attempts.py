@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -14,6 +14,7 @@ from rubrics_gym.harness.episode import Asks, Attempt, run_episode
 from rubrics_gym.harness.execution import Judge
 from rubrics_gym.harness.recorder import Recorder, read_trajectory
 from rubrics_gym.harness.sandbox import Sandbox
+from rubrics_gym.harness.scratch import scratch_folder
 from rubrics_gym.harness.snapshots import Snapshots
 from rubrics_gym.models.prompts import Prompt
 from rubrics_gym.records.files import append_json_line, iter_json_lines, write_json_lines
@@ -46,16 +47,20 @@ class WorkPlace:
         self._public = public
 
     def __enter__(self) -> Self:
-        self._folder = tempfile.TemporaryDirectory(prefix="rubrics-gym-")
-        top = Path(self._folder.name)
+        with ExitStack() as stack:
+            top = stack.enter_context(scratch_folder("rubrics-gym-"))
+            self._fill(top)
+            self._removal = stack.pop_all()
+        return self
+
+    def _fill(self, top: Path) -> None:
         self.task: Task = unpack_public(self._public, top)
         self.data, self.work, self.outputs, self.snapshots = top / "data", top / "work", top / "outputs", top / "snapshots"
         self.work.mkdir()
         self.outputs.mkdir()
-        return self
 
     def __exit__(self, *_: object) -> None:
-        self._folder.cleanup()
+        self._removal.close()
 
 
 def complete_plan(folder: Path, earlier: Iterable[Path]) -> None:

@@ -11,14 +11,14 @@ from pathlib import Path
 
 
 class CountedTime:
-    """Seconds that count for the process `pid` and everything that it started.
+    """Seconds that count for the process `pid` and everything that it started, since `began` (time.monotonic; None: now).
 
     Of all threads the one that waited longest decides: threads that wait at the same time lose that time once.
     """
 
-    def __init__(self, pid: int):
+    def __init__(self, pid: int, began: float | None = None):
         self._pid = pid
-        self._last = time.monotonic()
+        self._last = time.monotonic() if began is None else began
         self._delays: dict[str, int] = {}
         self.wall_s = 0.0
         self.waited_s = 0.0

@@ -296,7 +296,9 @@ def _share(left: float) -> str:
 def _command(call: ToolCall) -> str | None:
     """The command line of a well-formed call of the tool; None otherwise."""
     command: Any = call.arguments.get("command")
-    return command if call.name == BASH.name and isinstance(command, str) and command.strip() else None
+    if call.name != BASH.name or not isinstance(command, str) or not command.strip():
+        return None
+    return None if "\0" in command else command  # no program can be given such an argument
 
 
 def _now() -> str:

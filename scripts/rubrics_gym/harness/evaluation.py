@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 from rubrics_gym.harness.sandbox import Sandbox
+from rubrics_gym.harness.scratch import scratch_folder
 from rubrics_gym.settings.study import Limits, SandboxPhase
 
 
@@ -23,8 +23,8 @@ def run_in_sandbox(settings: SandboxPhase, limits: Limits) -> Callable[[Path, st
     """A function of a work folder, a command and its limit in seconds. SandboxDied is an error of whoever asked, not of the agent."""
 
     def run(folder: Path, command: str, timeout_s: float) -> Evaluated:
-        with tempfile.TemporaryDirectory(prefix="rubrics-gym-evaluation-") as place:
-            data, output = Path(place) / "data", Path(place) / "output.txt"
+        with scratch_folder("rubrics-gym-evaluation-") as place:
+            data, output = place / "data", place / "output.txt"
             data.mkdir()
             with Sandbox(settings, limits, folder, data) as sandbox:
                 result = sandbox.run(command, timeout_s, output)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from rubrics_gym.harness.artifacts import HARNESS_FOLDER, unpack_work
 from rubrics_gym.harness.execution import FINAL_COMMAND
 from rubrics_gym.harness.sandbox import DiskReserve, Sandbox, SandboxDied
+from rubrics_gym.harness.scratch import scratch_folder
+from rubrics_gym.harness.world import regular_files
 from rubrics_gym.records.archives import write_archive
 from rubrics_gym.records.files import read_json, write_text
 from rubrics_gym.records.trajectory import FinalEvent
@@ -41,8 +42,8 @@ def run_final(
     (when there is one) and the log; both whole or not at all. When the sandbox dies there is no exit line, and the event has no exit
     code: the run is lost.
     """
-    with tempfile.TemporaryDirectory(prefix="rubrics-gym-final-") as folder:
-        work, output = Path(folder) / "work", Path(folder) / "output.txt"
+    with scratch_folder("rubrics-gym-final-") as folder:
+        work, output = folder / "work", folder / "output.txt"
         unpack_work(artifacts, work, without=deliverable if start is FinalStart.CLEAN else None)
         event = _run(work, data, settings, limits, output, deliverable, wheels)
         text = output.read_text(encoding="utf-8", errors="replace") if output.exists() else ""
@@ -70,7 +71,7 @@ def _run(work: Path, data: Path, settings: SandboxPhase, limits: Limits, output:
         output_head=result.output.head,
         output_tail=result.output.tail,
         output_bytes=result.output.bytes,
-        deliverable_present=(work / deliverable).is_file() and not (work / deliverable).is_symlink(),
+        deliverable_present=deliverable in {path for path, _ in regular_files(work)},  # a link in its way leads anywhere
     )
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 from rubrics_gym.harness.execution import command_event, silently
 from rubrics_gym.harness.sandbox import DiskReserve, Sandbox, SandboxDied
+from rubrics_gym.harness.scratch import scratch_folder
 from rubrics_gym.harness.snapshots import restore
 from rubrics_gym.records.trajectory import CommandEvent, SnapshotEvent
 from rubrics_gym.settings.study import Limits, SandboxPhase
@@ -26,8 +26,8 @@ def run_shadow(
     `contents` is the archive of snapshots, `source` its name for messages, `data` the unpacked public bundle. The work folder is made for
     this run and removed after it: nothing flows back.
     """
-    with tempfile.TemporaryDirectory(prefix="rubrics-gym-shadow-") as folder:
-        work = Path(folder) / "work"
+    with scratch_folder("rubrics-gym-shadow-") as folder:
+        work = folder / "work"
         work.mkdir()
         restore(contents, snapshot.sha256, work, source)
         try:

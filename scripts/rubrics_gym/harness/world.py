@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import platform
@@ -18,26 +19,35 @@ from rubrics_gym.settings.study import Limits, SandboxPhase
 CODE_SUFFIXES = {".py", ".sh", ".r", ".R", ".sql", ".ipynb", ".toml", ".cfg", ".ini", ".yaml", ".yml"}
 _TEXT_CAP = 100_000  # bytes of a code file that are recorded
 _LISTED = 500  # files of a listing
+_METADATA = re.compile(r"\.local/lib/python[\d.]+/site-packages/([^/]+)-([^/-]+)\.dist-info/METADATA")
 _NO_WORK = {".local", ".cache", ".config", "__pycache__", "data"}  # folders that are not the agent's own work
 
 
 def regular_files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
     """Path below `folder` and status of every regular file that its owner may read, sorted.
 
-    Links are never followed: an agent may point them anywhere.
+    Links are never followed: an agent may point them anywhere. What lies so deep that no path can name it is passed over.
     """
     pending = [""]
     found = []
     while pending:
         below = pending.pop()
-        for entry in os.scandir(folder / below):
-            path = f"{below}/{entry.name}" if below else entry.name
-            status = entry.stat(follow_symlinks=False)
+        for name, status in _entries(folder / below):
+            path = f"{below}/{name}" if below else name
             if stat.S_ISDIR(status.st_mode) and status.st_mode & 0o500 == 0o500:
                 pending.append(path)
             elif stat.S_ISREG(status.st_mode) and status.st_mode & 0o400:
                 found.append((path, status))
     yield from sorted(found)
+
+
+def _entries(folder: Path) -> list[tuple[str, os.stat_result]]:
+    try:
+        return [(entry.name, entry.stat(follow_symlinks=False)) for entry in os.scandir(folder)]
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        return []
 
 
 def is_work(path: str) -> bool:
@@ -51,17 +61,24 @@ class WorkFolder:
 
     folder: Path
     _seen: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    _installed: dict[str, str] = field(default_factory=dict)
 
     def changes(self, step: int) -> list[FileEvent]:
         """The files that are new or changed since the last look, with the text of code files."""
-        now = {path: (status.st_size, status.st_mtime_ns, status.st_ino) for path, status in regular_files(self.folder) if is_work(path)}
+        found = list(regular_files(self.folder))
+        self._installed = {canonical_name(match[1]): match[2] for path, _ in found if (match := _METADATA.fullmatch(_printable(path)))}
+        now = {path: (status.st_size, status.st_mtime_ns, status.st_ino) for path, status in found if is_work(path)}
         changed = [path for path, mark in now.items() if self._seen.get(path) != mark]
         self._seen = now
         return [_file_event(self.folder, path, step) for path in changed]
 
     def sizes(self) -> dict[str, int]:
-        """Path -> bytes of the agent's files, the first few hundred by name."""
+        """Path -> bytes of the agent's files as of the last look, the first few hundred by name."""
         return dict([(_printable(path), mark[0]) for path, mark in self._seen.items()][:_LISTED])
+
+    def packages(self, settings: SandboxPhase) -> dict[str, str]:
+        """Package -> version as a program in the sandbox finds them: the allowed ones, and over them what the agent had installed at the last look."""
+        return dict(sorted((exposed(settings.packages).versions | self._installed).items()))
 
 
 def _printable(path: str) -> str:
@@ -81,21 +98,12 @@ def _file_event(folder: Path, path: str, step: int) -> FileEvent:
     return FileEvent(step=step, path=_printable(path), sha256=digest.hexdigest(), bytes=size, text=text)
 
 
-def installed(work: Path, settings: SandboxPhase) -> dict[str, str]:
-    """Package -> version as a program in the sandbox finds them: the allowed ones, and over them what the agent installed."""
-    versions = dict(exposed(settings.packages).versions)
-    for path, _ in regular_files(work):
-        if match := re.fullmatch(r"\.local/lib/python[\d.]+/site-packages/([^/]+)-([^/-]+)\.dist-info/METADATA", path):
-            versions[canonical_name(match[1])] = match[2]
-    return dict(sorted(versions.items()))
-
-
 def world_event(step: int, work: WorkFolder, data: Path, settings: SandboxPhase, limits: Limits, data_profile: str) -> WorldEvent:
     """The world as the judge may see it. It holds settings only where it could hold measurements: equal episodes have equal worlds."""
     return WorldEvent(
         step=step,
         python=platform.python_version(),
-        packages=installed(work.folder, settings),
+        packages=work.packages(settings),
         limits={
             "command_s": limits.command_s,
             "final_s": limits.final_s,

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 from rubrics_gym.harness.packages import Exposed, exposed
+from rubrics_gym.harness.sandbox.entry import TOOLS as ENTRY_TOOLS
 from rubrics_gym.harness.sandbox.seccomp import filter_program
 from rubrics_gym.harness.sandbox.surroundings import (
     WORKSPACE,
@@ -27,7 +28,7 @@ from rubrics_gym.harness.sandbox.surroundings import (
 from rubrics_gym.harness.sandbox.users import unprivileged_uid
 from rubrics_gym.settings.study import Limits, Network, SandboxPhase
 
-TOOLS = ("bwrap", "prlimit", "setpriv")
+TOOLS = ("bwrap", "prlimit", *ENTRY_TOOLS)
 _SITE = "/opt/site"
 _CONTROL = "/opt/control"
 _WHEELS = "/wheels"
@@ -63,14 +64,17 @@ def bubblewrap(settings: SandboxPhase, limits: Limits, places: Places) -> Bounda
             "--inh-caps=-all",
             "--bounding-set=-all",
         ]
+    else:  # inside the user namespace, where the user's other processes do not count
+        prefix += limit_words(limits)
     outside = {"PATH": os.environ.get("PATH", os.defpath)}  # of bwrap itself; --clearenv takes it from the command
     return Boundary(
-        prefix=(*prefix, *limit_words(limits)),
+        prefix=tuple(prefix),
         environment=outside,
         folder="/",
         control=_CONTROL,
         uid=uid,
         reports=True,
+        limits=limits if root else None,
         filter=filter_program(network=True),  # a network namespace of its own has a loopback that is its own
     )
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from rubrics_gym.harness.packages import exposed
 from rubrics_gym.harness.sandbox import launch
+from rubrics_gym.harness.sandbox.entry import TOOLS as ENTRY_TOOLS
 from rubrics_gym.harness.sandbox.results import SandboxRefused
 from rubrics_gym.harness.sandbox.seccomp import filter_program
 from rubrics_gym.harness.sandbox.surroundings import (
@@ -30,7 +31,7 @@ from rubrics_gym.harness.sandbox.surroundings import (
 from rubrics_gym.harness.sandbox.users import unprivileged_uid
 from rubrics_gym.settings.study import Limits, Network, SandboxPhase
 
-TOOLS = ("bash",)
+TOOLS = ENTRY_TOOLS
 _SIGNALS_ABI = 6  # of Landlock: from here on a command cannot signal the harness
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/proc", "/sys/devices/system")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/shm", "/dev/fd")

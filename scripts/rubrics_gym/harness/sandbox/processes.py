@@ -6,25 +6,16 @@ import contextlib
 import ctypes
 import json
 import os
+import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_PR_SET_CHILD_SUBREAPER = 36
 _SHARED_MEMORY = Path("/dev/shm")
 _libc = ctypes.CDLL(None, use_errno=True)
-
-
-def dying_with(parent: int) -> None:
-    """Ask the kernel to kill this process when its parent ends; to be called in a child before it becomes another program.
-
-    What is set here outlives that change, so there is no moment at which the parent can end unseen.
-    """
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:
-        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:
@@ -35,16 +26,47 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
 
 def is_gone(pid: int, patience_s: float) -> bool:
     """Whether a sandbox's first process is gone, and with it, by the kernel's rule for pid namespaces, every other one."""
+    return not _wait_for_ends({pid}, patience_s)
+
+
+def end_all(members: Callable[[], set[int]], patience_s: float) -> int | None:
+    """Kill every process that `members` names, and ask again until it names none. One that will not die, or None."""
     deadline = time.monotonic() + patience_s
-    while time.monotonic() < deadline:
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except (FileNotFoundError, ProcessLookupError):
-            return True
-        if state == "Z":
-            return True
-        time.sleep(0.005)
-    return False
+    while left := members():
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        if _wait_for_ends(left, deadline - time.monotonic()) or time.monotonic() > deadline:
+            return min(left)
+    return None
+
+
+def _wait_for_ends(pids: set[int], patience_s: float) -> set[int]:
+    """Wait until processes end, which the kernel tells (pidfd_open(2)). Those that have not by then; a zombie has ended."""
+    deadline = time.monotonic() + patience_s
+    waiting: dict[int, int] = {}  # descriptor -> pid
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            waiting[os.pidfd_open(pid)] = pid
+    poll = select.poll()
+    for descriptor in waiting:
+        poll.register(descriptor, select.POLLIN)
+    while waiting and (ended := poll.poll(max(0.0, deadline - time.monotonic()) * 1000)):
+        for descriptor, _ in ended:
+            poll.unregister(descriptor)
+            os.close(descriptor)
+            del waiting[descriptor]
+    for descriptor in waiting:
+        os.close(descriptor)
+    return set(waiting.values())
+
+
+def started(pid: int) -> str | None:
+    """When a process started, in the kernel's ticks since the machine did; with its id that names it for good. None when there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (FileNotFoundError, ProcessLookupError):
+        return None
 
 
 def adopt_orphans() -> None:
@@ -59,18 +81,16 @@ def own_children() -> set[int]:
 
 def end_orphans(before: set[int], patience_s: float) -> int | None:
     """Kill what a command left behind: children that this process has adopted since `before`, and theirs. One that will not die, or None."""
-    deadline = time.monotonic() + patience_s
-    while left := own_children() - before:
-        for pid in left | {grandchild for child in left for grandchild in _children(child)}:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-        for pid in left:
+
+    def left() -> set[int]:
+        adopted = own_children() - before
+        for pid in adopted:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, os.WNOHANG)
-        if time.monotonic() > deadline:
-            return min(left)
-        time.sleep(0.005)
-    return None
+        adopted &= own_children()  # without those that had ended
+        return adopted | {grandchild for child in adopted for grandchild in _children(child)}
+
+    return end_all(left, patience_s)
 
 
 def descendants(pid: int) -> Iterator[int]:
@@ -95,12 +115,13 @@ def shared_memory() -> set[str]:
     return set(os.listdir(_SHARED_MEMORY))  # noqa: PTH208, a thousand paths would cost more than the command
 
 
-def remove_shared_memory(before: set[str], uid: int) -> None:
-    """Remove the segments that are new since `before` and belong to a user: they would go on taking memory with nobody to use it."""
+def remove_shared_memory(before: set[str], uid: int, gid: int | None) -> None:
+    """Remove the segments that are new since `before` and belong to a user (and a group): they would go on taking memory with nobody to use it."""
     for name in shared_memory() - before:
         with contextlib.suppress(OSError):
             path = _SHARED_MEMORY / name
-            if path.lstat().st_uid == uid:
+            status = path.lstat()
+            if status.st_uid == uid and gid in (None, status.st_gid):
                 path.unlink()
 
 

@@ -6,10 +6,8 @@ What cannot be enforced is refused when the sandbox is opened, never skipped (do
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import selectors
-import shutil
 import subprocess
 import tempfile
 import time
@@ -22,11 +20,11 @@ from rubrics_gym.harness.output import Collector, Output
 from rubrics_gym.harness.sandbox import bubblewrap, pod, unsafe
 from rubrics_gym.harness.sandbox.cgroup import ControlGroup, make_control_group
 from rubrics_gym.harness.sandbox.ends import Stop, is_out_of_memory, shell_code
+from rubrics_gym.harness.sandbox.entry import ENTERED, entry_words
 from rubrics_gym.harness.sandbox.probe import check, require
 from rubrics_gym.harness.sandbox.processes import (
     adopt_orphans,
     descendants,
-    dying_with,
     end_orphans,
     is_gone,
     kill_group,
@@ -39,6 +37,7 @@ from rubrics_gym.harness.sandbox.results import CommandResult, DiskReserve, Sand
 from rubrics_gym.harness.sandbox.seccomp import UnknownMachine
 from rubrics_gym.harness.sandbox.surroundings import Boundary, Places
 from rubrics_gym.harness.sandbox.usage import Quota, disk_is_short
+from rubrics_gym.harness.scratch import remove_tree
 from rubrics_gym.settings.study import Limits, Network, SandboxKind, SandboxPhase
 
 _TICK_S = 0.1
@@ -71,6 +70,7 @@ class Sandbox:
         self._places: Places | None = None
         self._boundary: Boundary | None = None
         self._group: ControlGroup | None = None
+        self._quota: Quota | None = None
 
     def __enter__(self) -> Sandbox:
         tools, build = _KINDS[self.settings.kind]
@@ -80,6 +80,7 @@ class Sandbox:
             self.work.mkdir(parents=True, exist_ok=True)
             self._boundary = build(self.settings, self.limits, self._places)
             self._group = make_control_group(self.limits)
+            self._quota = Quota((self.work, self._places.tmp), self.limits.disk_mb * 1_000_000, self.limits.disk_files)
             if not self._boundary.reports:
                 adopt_orphans()
             check(self, self._boundary)
@@ -105,7 +106,7 @@ class Sandbox:
             self._boundary.link.unlink(missing_ok=True)
         self._boundary = None
         if self._places:
-            shutil.rmtree(self._places.scratch, ignore_errors=True)
+            remove_tree(self._places.scratch)
             self._places = None
 
     @property
@@ -120,14 +121,14 @@ class Sandbox:
         full output is kept (up to a cap). A command that makes the work folder outgrow its quota is killed and told so. Raises SandboxDied
         when the sandbox itself fails, and DiskReserve when the command was about to fill the disk.
         """
-        result = self._run(command, timeout_s, output)
-        if result.exit_code is not None and result.exit_code >= _FIRST_DOUBTFUL_CODE:
+        result, stop = self._run(command, timeout_s, output)
+        if stop is None and result.exit_code is not None and result.exit_code >= _FIRST_DOUBTFUL_CODE:
             self._check_heartbeat()
         return result
 
     def _check_heartbeat(self) -> None:
         """Raise SandboxDied unless the sandbox still runs the simplest command: else its end would pass for the command's own."""
-        beat = self._run("exit 42", _HEARTBEAT_S, None)
+        beat, _ = self._run("exit 42", _HEARTBEAT_S, None)
         if beat.exit_code != 42:
             raise SandboxDied(
                 f"{self.work}: the sandbox answers no more (exit code {beat.exit_code}): {beat.output.text[-300:] or 'no output'}"
@@ -135,17 +136,19 @@ class Sandbox:
 
     # ------------------------------------------------------------ one command
 
-    def _run(self, command: str, timeout_s: float, output: Path | None) -> CommandResult:
-        assert self._places is not None
+    def _run(self, command: str, timeout_s: float, output: Path | None) -> tuple[CommandResult, Stop | None]:
+        assert self._quota is not None
         collector = Collector(self.limits.output_chars, output)
-        quota = Quota((self.work, self._places.tmp), self.limits.disk_mb * 1_000_000, self.limits.disk_files)
-        killed_before = self._killed_for_memory()
+        began = time.monotonic()
         with self._process(command) as (process, status, others):
-            clock = CountedTime(process.pid)
-            stop = self._drain(process, others, collector, clock, quota, timeout_s)
-            code, left_over = self._end(process, status, others)
+            clock = CountedTime(process.pid, began)
+            stop = self._drain(process, others, collector, clock, timeout_s)
+            has_begun, code, left_over = self._end(process, status, others)
         clock.look()
-        if stop is None and quota.settled():
+        outgrown = self._quota.settled()
+        if stop is None and disk_is_short(self.work):
+            stop = Stop.DISK
+        if stop is None and outgrown:
             stop = Stop.QUOTA
         if stop is Stop.QUOTA:
             collector.add(self._quota_notice().encode())
@@ -154,15 +157,16 @@ class Sandbox:
             raise DiskReserve(f"{self.work}: the disk was about to be full, so the command was stopped. Free some space.")
         if left_over:
             raise SandboxDied(f"{self.work}: process {left_over} outlived its command")
+        if stop is None and not has_begun:
+            raise SandboxDied(
+                f"{self.work}: the command was not started, because its limits do not hold: {collected.text[-300:] or 'no output'}"
+            )
         if stop is None and code is None:
             raise SandboxDied(f"{self.work}: the sandbox ended without reporting the command's end: {collected.text[-300:] or 'no output'}")
         exit_code = shell_code(stop, code)
-        killed = None if killed_before is None else (self._killed_for_memory() or 0) - killed_before
+        killed = self._group.new_out_of_memory_kills() if self._group else None
         out_of_memory = stop is None and is_out_of_memory(exit_code, collected, killed)
-        return CommandResult(exit_code, stop is Stop.TIME, out_of_memory, clock.wall_s, clock.waited_s, collected)
-
-    def _killed_for_memory(self) -> int | None:
-        return self._group.out_of_memory_kills() if self._group else None
+        return CommandResult(exit_code, stop is Stop.TIME, out_of_memory, clock.wall_s, clock.waited_s, collected), stop
 
     def _quota_notice(self) -> str:
         limits = self.limits
@@ -173,23 +177,28 @@ class Sandbox:
         """A started command, the pipe on which its boundary reports, and the children that this process had before."""
         boundary = self._boundary
         assert boundary is not None
-        others, segments = own_children(), set() if boundary.reports else shared_memory()
+        others, segments = (set(), set()) if boundary.reports else (own_children(), shared_memory())
         read_status_end, write_status = os.pipe()
         opened = {"{status}": write_status} | ({"{seccomp}": _memory_file(boundary.filter)} if boundary.filter else {})
+        entrances = self._group.entrances() if self._group else []
         words = [str(opened[word]) if word in opened else word for word in boundary.prefix]
-        process = subprocess.Popen(
-            [*(self._group.entering() if self._group else []), *words, *self._shell(command)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            pass_fds=list(opened.values()) if boundary.reports else [],
-            start_new_session=True,
-            preexec_fn=functools.partial(dying_with, os.getpid()),
-            cwd=boundary.folder,
-            env=boundary.environment,
-        )
-        for descriptor in opened.values():
-            os.close(descriptor)
+        try:
+            process = subprocess.Popen(
+                [*entry_words(os.getpid(), entrances, boundary.limits, boundary.gid), *words, *self._shell(command)],
+                stdin=write_status,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                pass_fds=list(opened.values()) if boundary.reports else [],
+                start_new_session=True,
+                cwd=boundary.folder,
+                env=boundary.environment,
+            )
+        except OSError as error:
+            os.close(read_status_end)
+            raise SandboxDied(f"{self.work}: the command was not started: {error}") from error
+        finally:
+            for descriptor in opened.values():
+                os.close(descriptor)
         try:
             yield process, read_status_end, others
         finally:
@@ -197,7 +206,7 @@ class Sandbox:
             self._end_everything(process, others)
             process.wait()
             if not boundary.reports:
-                remove_shared_memory(segments, boundary.uid)
+                remove_shared_memory(segments, boundary.uid, boundary.gid)
             os.close(read_status_end)
             if process.stdout:
                 process.stdout.close()
@@ -210,51 +219,58 @@ class Sandbox:
         return ["bash", "-o", "pipefail", f"{self._boundary.control}/command"]
 
     def _drain(
-        self, process: subprocess.Popen[bytes], others: set[int], collector: Collector, clock: CountedTime, quota: Quota, timeout_s: float
+        self, process: subprocess.Popen[bytes], others: set[int], collector: Collector, clock: CountedTime, timeout_s: float
     ) -> Stop | None:
         """Read until every writer is gone. Returns what made us stop the command, or None when it ended by itself."""
         assert process.stdout is not None and self._boundary is not None
         stop: Stop | None = None
-        next_look = stopped_at = 0.0
-        with selectors.DefaultSelector() as selector:
+        next_look, stopped_at = time.monotonic() + min(_TICK_S, timeout_s), 0.0
+        with selectors.DefaultSelector() as selector, _end_of(process.pid) as end:
             selector.register(process.stdout, selectors.EVENT_READ)
+            if not self._boundary.reports:  # without namespaces a background process may hold the pipe open
+                selector.register(end, selectors.EVENT_READ)
             while True:
                 now = time.monotonic()
                 if now >= next_look:
                     clock.look()
                     next_look = now + min(_TICK_S, max(0.01, timeout_s - clock.counted_s))
-                    if stop is None and (stop := self._must_stop(process.pid, clock, quota, timeout_s)):
+                    if stop is None and (stop := self._must_stop(process.pid, clock, timeout_s)):
                         stopped_at = now
                     if stop:
                         kill_group(process)
-                    if stop or (not self._boundary.reports and process.poll() is not None):
-                        self._end_everything(process, others)  # without namespaces a background process may hold the pipe open
+                        self._end_everything(process, others)
                     if stop and now > stopped_at + _PATIENCE:
                         return stop  # a process that even SIGKILL does not end yet: the end is verified by the caller
-                if selector.select(next_look - now):
+                ready = {key.fileobj for key, _ in selector.select(next_look - now)}
+                if end in ready:
+                    selector.unregister(end)
+                    self._end_everything(process, others)
+                if process.stdout in ready:
                     data = os.read(process.stdout.fileno(), 1 << 16)
                     if not data:
                         return stop
                     collector.add(data)
 
-    def _must_stop(self, pid: int, clock: CountedTime, quota: Quota, timeout_s: float) -> Stop | None:
+    def _must_stop(self, pid: int, clock: CountedTime, timeout_s: float) -> Stop | None:
+        assert self._quota is not None
         if clock.counted_s >= timeout_s or clock.wall_s >= _PATIENCE * timeout_s:
             return Stop.TIME
         if disk_is_short(self.work):
             return Stop.DISK
-        return Stop.QUOTA if quota.exceeded(descendants(pid)) else None
+        return Stop.QUOTA if self._quota.exceeded(descendants(pid)) else None
 
-    def _end(self, process: subprocess.Popen[bytes], status: int, others: set[int]) -> tuple[int | None, int | None]:
-        """The command's exit code (None: the boundary did not report one), and a process that is still there (None: none)."""
+    def _end(self, process: subprocess.Popen[bytes], status: int, others: set[int]) -> tuple[bool, int | None, int | None]:
+        """Whether the command was let in, its exit code (None: the boundary did not report one), a process that is still there (None: none)."""
         assert self._boundary is not None
         process.wait()
+        report = read_status(status)
+        has_begun = ENTERED in report
         if not self._boundary.reports:
             kill_group(process)
             code = process.returncode
-            return (code if code >= 0 else 128 - code), self._end_everything(process, others)
-        report = read_status(status)
+            return has_begun, (code if code >= 0 else 128 - code), self._end_everything(process, others)
         init = report.get("child-pid")
-        return report.get("exit-code"), init if init and not is_gone(init, _END_S) else None
+        return has_begun, report.get("exit-code"), init if init and not is_gone(init, _END_S) else None
 
     def _end_everything(self, process: subprocess.Popen[bytes], others: set[int]) -> int | None:
         """End what a command without a pid namespace left behind. A process that will not die, or None."""
@@ -262,8 +278,18 @@ class Sandbox:
         if self._boundary.reports:
             return None
         if self._group and not self._group.kill(_END_S):
-            return next(iter(self._group.members()), None)
+            return min(self._group.members(), default=None)
         return end_orphans(others | {process.pid}, _END_S)
+
+
+@contextlib.contextmanager
+def _end_of(pid: int) -> Iterator[int]:
+    """A descriptor that becomes readable when a child ends."""
+    descriptor = os.pidfd_open(pid)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def _memory_file(content: bytes) -> int:

@@ -59,6 +59,8 @@ class Boundary:
     control: str  # the control folder as the command sees it
     uid: int
     reports: bool = False
+    limits: Limits | None = None  # that a command takes on before the boundary; None: the boundary sets them
+    gid: int | None = None  # the group of its own of a command whose user is not its own
     link: Path | None = None  # a link outside the sandbox's own folders that goes with it
     filter: bytes | None = None  # system-call filter that the boundary loads from `{seccomp}`
 
@@ -102,7 +104,7 @@ def environment(home: str, path: str, tmp: str, site: str, pip_config: str) -> d
 
 
 def limit_words(limits: Limits) -> list[str]:
-    """Words before a command that limit each of its processes (and, by user, their number)."""
+    """Words before a command that limit each of its processes (and, by user, their number), where this must happen inside the boundary."""
     megabyte = 1024 * 1024
     return [
         "prlimit",

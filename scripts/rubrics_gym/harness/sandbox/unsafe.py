@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
-from rubrics_gym.harness.sandbox.surroundings import USER_SITE, Boundary, Places, environment, limit_words, write_control
+from rubrics_gym.harness.sandbox.entry import TOOLS as ENTRY_TOOLS
+from rubrics_gym.harness.sandbox.surroundings import USER_SITE, Boundary, Places, environment, write_control
+from rubrics_gym.harness.sandbox.users import unprivileged_uid
 from rubrics_gym.settings.study import Limits, SandboxPhase
 
-TOOLS = ("prlimit",)
+TOOLS = ENTRY_TOOLS
 
 
 def unsafe(settings: SandboxPhase, limits: Limits, places: Places) -> Boundary:
@@ -26,5 +28,11 @@ def unsafe(settings: SandboxPhase, limits: Limits, places: Places) -> Boundary:
         pip_config=f"{places.control}/pip.conf",
     )
     return Boundary(
-        prefix=tuple(limit_words(limits)), environment=seen, folder=str(places.work), control=str(places.control), uid=os.getuid()
+        prefix=(),
+        environment=seen,
+        folder=str(places.work),
+        control=str(places.control),
+        uid=os.getuid(),
+        limits=limits,
+        gid=unprivileged_uid() if os.getuid() == 0 else None,  # tells its shared memory from that of other programs of root's
     )

@@ -7,6 +7,7 @@ write between two looks, a tenth of a second apart.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import time
@@ -20,34 +21,41 @@ _SHARE = 0.05  # of the time that may be spent on looking
 
 @dataclass(frozen=True)
 class Usage:
-    """Bytes on the disk (blocks, so that holes are free) and number of files and folders."""
+    """Bytes and number of files and folders. Holes of a file count, because whoever reads the file later reads them.
+
+    `beyond_reach` says that something lies so deep that no path can name it, so that this is not all.
+    """
 
     bytes: int
     files: int
+    beyond_reach: bool = False
 
 
 def usage(*folders: Path) -> Usage:
     """What lies below some folders. Links are counted, never followed; a file with several names counts once."""
     size = count = 0
+    beyond_reach = False
     seen: set[tuple[int, int]] = set()
     pending = [str(folder) for folder in folders]
     while pending:
         try:
             entries = list(os.scandir(pending.pop()))
-        except OSError:
+        except OSError as error:
+            beyond_reach |= error.errno == errno.ENAMETOOLONG
             continue  # removed meanwhile, or closed by its owner
         for entry in entries:
             try:
                 status = entry.stat(follow_symlinks=False)
-            except OSError:
+            except OSError as error:
+                beyond_reach |= error.errno == errno.ENAMETOOLONG
                 continue
             count += 1
             if entry.is_dir(follow_symlinks=False):
                 pending.append(entry.path)
             if status.st_nlink == 1 or (status.st_dev, status.st_ino) not in seen:
-                size += status.st_blocks * 512
+                size += max(status.st_size, status.st_blocks * 512)
                 seen |= {(status.st_dev, status.st_ino)} if status.st_nlink > 1 else set()
-    return Usage(size, count)
+    return Usage(size, count, beyond_reach)
 
 
 def deleted_but_open(pids: Iterable[int], device: int) -> int:
@@ -64,12 +72,12 @@ def deleted_but_open(pids: Iterable[int], device: int) -> int:
 
 
 class Quota:
-    """Says during one command whether the agent's folders have grown beyond their quota. What was there before may be removed again."""
+    """Says whether a command made the agent's folders grow beyond their quota. What was there before it may be removed again."""
 
     def __init__(self, folders: tuple[Path, ...], most_bytes: int, most_files: int):
         self._folders = folders
-        began = usage(*folders)
-        self._limit = Usage(max(most_bytes, began.bytes), max(most_files, began.files))
+        self._most = Usage(most_bytes, most_files)
+        self._limit = self._beyond(usage(*folders))
         self._device = folders[0].stat().st_dev
         self._next = 0.0
 
@@ -78,18 +86,23 @@ class Quota:
         now = time.monotonic()
         if now < self._next:
             return False
-        over = self._is_over(deleted_but_open(pids, self._device))
+        over = self._is_over(usage(*self._folders), deleted_but_open(pids, self._device))
         after = time.monotonic()
         self._next = after + (after - now) / _SHARE
         return over
 
     def settled(self) -> bool:
-        """Whether it is exceeded at the end of a command."""
-        return self._is_over(0)
-
-    def _is_over(self, beside: int) -> bool:
+        """Whether it is exceeded at the end of a command. The next one begins from what is there now."""
         found = usage(*self._folders)
-        return found.bytes + beside > self._limit.bytes or found.files > self._limit.files
+        over = self._is_over(found, 0)
+        self._limit = self._beyond(found)
+        return over
+
+    def _beyond(self, found: Usage) -> Usage:
+        return Usage(max(self._most.bytes, found.bytes), max(self._most.files, found.files))
+
+    def _is_over(self, found: Usage, beside: int) -> bool:
+        return found.beyond_reach or found.bytes + beside > self._limit.bytes or found.files > self._limit.files
 
 
 def disk_is_short(folder: Path) -> bool:
