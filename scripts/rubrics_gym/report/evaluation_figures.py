@@ -142,7 +142,7 @@ def exposure_figure(rows: Sequence[Cells], most: int = 24) -> str:
                 at = place + (number_of_stage - 2) * 0.15
                 axes.barh([at], [value], height=0.13, color=SERIES[number_of_stage], linewidth=0, label=label)
         rows_axis(axes, [f"{row['judge']}: {row['bin']}  ({row['failures']} failures, {row['in_retrieved']} retrieved)" for row in kept])
-        axes.set_xlabel("share of the failures, and of the rubrics at each stage, %")
+        axes.set_xlabel("share of each, %")
         axes.set_xlim(left=0)
         if kept:
             canvas.legend(loc="outside lower left", ncols=3)
