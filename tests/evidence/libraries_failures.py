@@ -348,7 +348,9 @@ def sheets(evidence: Evidence, clone: Clone) -> None:
         f"{len(asked)} of {len(truth)} items; kappas {', '.join(f'{kappa:.2f}' for kappa in kappas)}",
     )
     draft = load_taxonomy(clone.folder / "results/taxonomies/pool.yaml")
-    evidence.item("the draft can be used", len(draft.categories) > 2, f"{draft.version}: {len(draft.categories)} categories")
+    evidence.item(
+        "the draft can be used and tells failures apart", len(draft.categories) >= 2, f"{draft.version}: {len(draft.categories)} categories"
+    )
 
 
 def rows(clone: Clone, name: str) -> list[dict[str, str]]:
