@@ -3,16 +3,13 @@
 .PHONY: dashboard test check evidence environment grading docs seal fresh accept thresholds freeze plan pilot compare design source task_table api_changes
 
 BIN := .venv/bin
-ATTACKS := tests/unit/test_harness_sandbox_attacks.py
 
 dashboard: environment
 	$(BIN)/snakemake results/dashboard.html
 	@echo "Open results/dashboard.html"
 
-# The attacks on the sandbox run alone: without namespaces, sandboxes at work side by side share /dev/shm and the machine's limits.
 test: environment
-	$(BIN)/pytest -n auto --dist loadgroup --ignore $(ATTACKS)
-	$(BIN)/pytest $(ATTACKS)
+	$(BIN)/pytest -n auto --dist loadgroup
 
 # Style, types, rooms, drift of the generated documentation.
 check: environment

@@ -1,6 +1,6 @@
 """Where the agent's commands run: a boundary, hard limits, and nothing left behind.
 
-`sandbox` runs commands; `bubblewrap`, `pod` and `unsafe` make the boundary of each kind; `probe` tries it; `seccomp`, `cgroup`, `usage` and
+`sandbox` runs commands; `entry` is what comes before each; `bubblewrap`, `pod` and `unsafe` make the boundary of each kind; `probe` tries it; `seccomp`, `cgroup`, `usage` and
 `launch` are what boundaries are made of.
 """
 

@@ -15,6 +15,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from rubrics_gym.harness.scratch import remove_tree
+
 _RESERVE = 300_000_000  # bytes that a command must leave free on the disk of the work folder
 _SHARE = 0.05  # of the time that may be spent on looking
 
@@ -23,31 +25,31 @@ _SHARE = 0.05  # of the time that may be spent on looking
 class Usage:
     """Bytes and number of files and folders. Holes of a file count, because whoever reads the file later reads them.
 
-    `beyond_reach` says that something lies so deep that no path can name it, so that this is not all.
+    `too_deep` are folders with something in them that no path can name, so that this is not all.
     """
 
     bytes: int
     files: int
-    beyond_reach: bool = False
+    too_deep: frozenset[str] = frozenset()
 
 
 def usage(*folders: Path) -> Usage:
     """What lies below some folders. Links are counted, never followed; a file with several names counts once."""
     size = count = 0
-    beyond_reach = False
+    too_deep: set[str] = set()
     seen: set[tuple[int, int]] = set()
     pending = [str(folder) for folder in folders]
     while pending:
+        place = pending.pop()
         try:
-            entries = list(os.scandir(pending.pop()))
-        except OSError as error:
-            beyond_reach |= error.errno == errno.ENAMETOOLONG
+            entries = list(os.scandir(place))
+        except OSError:
             continue  # removed meanwhile, or closed by its owner
         for entry in entries:
             try:
                 status = entry.stat(follow_symlinks=False)
             except OSError as error:
-                beyond_reach |= error.errno == errno.ENAMETOOLONG
+                too_deep |= {place} if error.errno == errno.ENAMETOOLONG else set()
                 continue
             count += 1
             if entry.is_dir(follow_symlinks=False):
@@ -55,7 +57,7 @@ def usage(*folders: Path) -> Usage:
             if status.st_nlink == 1 or (status.st_dev, status.st_ino) not in seen:
                 size += max(status.st_size, status.st_blocks * 512)
                 seen |= {(status.st_dev, status.st_ino)} if status.st_nlink > 1 else set()
-    return Usage(size, count, beyond_reach)
+    return Usage(size, count, frozenset(too_deep))
 
 
 def deleted_but_open(pids: Iterable[int], device: int) -> int:
@@ -92,9 +94,11 @@ class Quota:
         return over
 
     def settled(self) -> bool:
-        """Whether it is exceeded at the end of a command. The next one begins from what is there now."""
+        """Whether it is exceeded at the end of a command. The next one begins from what is there now, without what nobody can look at."""
         found = usage(*self._folders)
         over = self._is_over(found, 0)
+        for folder in found.too_deep:
+            remove_tree(Path(folder))
         self._limit = self._beyond(found)
         return over
 
@@ -102,7 +106,7 @@ class Quota:
         return Usage(max(self._most.bytes, found.bytes), max(self._most.files, found.files))
 
     def _is_over(self, found: Usage, beside: int) -> bool:
-        return found.beyond_reach or found.bytes + beside > self._limit.bytes or found.files > self._limit.files
+        return bool(found.too_deep) or found.bytes + beside > self._limit.bytes or found.files > self._limit.files
 
 
 def disk_is_short(folder: Path) -> bool:
