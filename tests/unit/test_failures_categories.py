@@ -14,7 +14,7 @@ from rubrics_gym.failures.distributions import distribution, shares, unsplit
 from rubrics_gym.failures.taxonomy import load_taxonomy
 from rubrics_gym.models.client import Answer
 from rubrics_gym.models.prompts import load_prompt
-from rubrics_gym.models.request import Request, Response
+from rubrics_gym.models.request import ProviderError, Request, Response
 from rubrics_gym.records.failures import Categorized, Cause, FailureEvent
 from rubrics_gym.records.grades import Grade
 from rubrics_gym.records.outcomes import Outcome
@@ -110,6 +110,30 @@ def test_a_rubric_takes_the_type_that_the_classifier_gives() -> None:
 def test_what_is_no_category_is_an_abstention(value: Any, why: str) -> None:
     categorized = classifier().event(event(), FixedAnswer(value))
     assert (categorized.category, categorized.runtime_type, categorized.abstained) == (None, None, why)
+
+
+class Refusing:
+    """Stands in for a client whose provider fails every request in one way."""
+
+    def __init__(self, kind: str):
+        self.kind = kind
+
+    def ask(self, request: Request, occurrence: int = 0) -> Answer:
+        raise ProviderError(self.kind, "no")
+
+
+@pytest.mark.parametrize("kind", ["refused", "context_length"])
+def test_a_request_that_the_provider_declines_costs_its_item_and_no_more(kind: str) -> None:
+    categorized = classifier().event(event(), Refusing(kind))
+    assert (categorized.category, categorized.request_key, categorized.abstained) == (None, None, kind)
+    cause = reviewer().cause(case(grade()), Refusing(kind))
+    assert (cause.category, cause.request_key, cause.abstained) == (None, None, kind)
+
+
+@pytest.mark.parametrize("kind", ["auth", "quota", "budget", "server"])
+def test_a_failure_that_is_not_about_the_item_ends_the_job(kind: str) -> None:
+    with pytest.raises(ProviderError, match=kind):
+        classifier().event(event(), Refusing(kind))
 
 
 def grade(**changes: Any) -> Grade:

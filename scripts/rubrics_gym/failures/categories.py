@@ -9,7 +9,7 @@ from rubrics_gym.failures.taxonomy import RUNTIME, Taxonomy
 from rubrics_gym.models.client import Client
 from rubrics_gym.models.prompts import Prompt
 from rubrics_gym.models.request import Message, Request
-from rubrics_gym.models.structured import SchemaInvalid, parse
+from rubrics_gym.models.structured import ask_structured
 from rubrics_gym.records.failures import Categorized, FailureEvent
 from rubrics_gym.records.rubrics import Rubric
 from rubrics_gym.settings.study import ModelSettings
@@ -78,12 +78,10 @@ class Classifier:
         )
 
     def _ask(self, item_id: str, request: Request, client: Client) -> Categorized:
-        answer = client.ask(request)
-        try:
-            value = parse(answer.response, self._schema)
-        except SchemaInvalid as invalid:
-            return Categorized(item_id=item_id, category=None, request_key=answer.key, abstained=invalid.kind)
-        return Categorized(item_id=item_id, request_key=answer.key, **chosen(value))
+        said = ask_structured(request, client)
+        if said.value is None:
+            return Categorized(item_id=item_id, category=None, request_key=said.key, abstained=said.abstained)
+        return Categorized(item_id=item_id, request_key=said.key, **chosen(said.value))
 
 
 def category_schema(taxonomy: Taxonomy, **more: dict[str, Any]) -> dict[str, Any]:

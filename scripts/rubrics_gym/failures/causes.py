@@ -11,7 +11,7 @@ from rubrics_gym.failures.taxonomy import Taxonomy
 from rubrics_gym.models.client import Client
 from rubrics_gym.models.prompts import Prompt
 from rubrics_gym.models.request import Message, Request
-from rubrics_gym.models.structured import SchemaInvalid, parse
+from rubrics_gym.models.structured import ask_structured
 from rubrics_gym.records.failures import Cause, FailureEvent
 from rubrics_gym.records.grades import Grade
 from rubrics_gym.records.trajectory import CommandEvent, CommandKind, Event, FileEvent, FinalEvent, Route, StartEvent
@@ -97,10 +97,8 @@ class Reviewer:
     def cause(self, evidence: Evidence, client: Client) -> Cause:
         """The one category that explains the wrong result. ValueError when the attempt did not end wrong."""
         start = evidence.start
-        answer = client.ask(self.request(evidence))
-        identity = {"unit": start.unit, "benchmark": start.benchmark, "task": start.task, "request_key": answer.key}
-        try:
-            value = parse(answer.response, self._schema)
-        except SchemaInvalid as invalid:
-            return Cause(**identity, category=None, abstained=invalid.kind)
-        return Cause(**identity, reason=value["reason"], **chosen(value))
+        said = ask_structured(self.request(evidence), client)
+        identity: dict[str, Any] = {"unit": start.unit, "benchmark": start.benchmark, "task": start.task, "request_key": said.key}
+        if said.value is None:
+            return Cause(**identity, category=None, abstained=said.abstained)
+        return Cause(**identity, reason=said.value["reason"], **chosen(said.value))

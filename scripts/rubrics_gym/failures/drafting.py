@@ -17,7 +17,7 @@ from rubrics_gym.failures.taxonomy import RUNTIME, Category, Taxonomy, checked_t
 from rubrics_gym.models.client import Client
 from rubrics_gym.models.prompts import Prompt
 from rubrics_gym.models.request import Message, Request
-from rubrics_gym.models.structured import SchemaInvalid, parse
+from rubrics_gym.models.structured import ask_structured
 from rubrics_gym.records.base import content_hash
 from rubrics_gym.records.failures import Cause, FailureEvent
 from rubrics_gym.settings.study import ModelSettings
@@ -47,9 +47,8 @@ class Drafter:
         categories: dict[str, Category] = {}
         invalid = 0
         for batch in batches:
-            try:
-                proposed = self._ask(batch, list(categories.values()), client)
-            except SchemaInvalid:
+            proposed = self._ask(batch, list(categories.values()), client)
+            if proposed is None:
                 invalid += 1
                 continue
             for category in proposed:
@@ -59,7 +58,7 @@ class Drafter:
             raise ValueError(f"none of {len(batches)} answers could be read; the responses are in the store")
         return self._whole(list(categories.values())), invalid
 
-    def _ask(self, batch: Sequence[str], so_far: Sequence[Category], client: Client) -> list[Category]:
+    def _ask(self, batch: Sequence[str], so_far: Sequence[Category], client: Client) -> list[Category] | None:
         request = Request(
             purpose="classify",
             model=self._model.model,
@@ -70,8 +69,8 @@ class Drafter:
             seed=self._seed,
             effort=self._model.effort,
         )
-        value = parse(client.ask(request).response, self._schema)
-        return [category for one in value["categories"] if (category := _category(one)) is not None]
+        value = ask_structured(request, client).value
+        return None if value is None else [category for one in value["categories"] if (category := _category(one)) is not None]
 
     def _whole(self, categories: list[Category]) -> Taxonomy:
         first, last = self._given.entry(RUNTIME), self._given.entry(REMAINDER)

@@ -13,13 +13,10 @@ from typing import Any, NamedTuple
 from rubrics_gym.libraries.traces import Trace, at_end, at_step
 from rubrics_gym.models.client import Client
 from rubrics_gym.models.prompts import Prompt
-from rubrics_gym.models.request import Message, ProviderError, Request
-from rubrics_gym.models.structured import SchemaInvalid, parse
+from rubrics_gym.models.request import Message, Request
+from rubrics_gym.models.structured import ask_structured
 from rubrics_gym.records.rubrics import TEXT_FIELDS, Rubric, RubricKind, Support
 from rubrics_gym.settings.study import MinerName, ModelSettings
-
-# Failures of one request that cost its reading and no more; all others (authentication, quota, transport, budget) end the job.
-ABSTENTIONS = frozenset({"refused", "context_length"})
 
 _QUOTE = {"type": "string", "description": "words copied exactly, 10 to 200 characters of one line or several"}
 _TEXTS: dict[str, Any] = {field: {"type": "string"} for field in TEXT_FIELDS}
@@ -105,16 +102,8 @@ class Answered(NamedTuple):
 
 def ask_for_rubrics(request: Request, client: Client) -> Answered:
     """Ask a miner. An answer that breaks its schema, was refused or did not fit costs this reading and no more."""
-    try:
-        answer = client.ask(request)
-    except ProviderError as error:
-        if error.kind not in ABSTENTIONS:
-            raise
-        return Answered([], "", abstained=error.kind)
-    try:
-        return Answered(parse(answer.response, request.output_schema or {})["rubrics"], answer.key)
-    except SchemaInvalid as invalid:
-        return Answered([], answer.key, abstained=invalid.kind)
+    said = ask_structured(request, client)
+    return Answered(said.value["rubrics"] if said.value else [], said.key or "", said.abstained)
 
 
 class Miner:

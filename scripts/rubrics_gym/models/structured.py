@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
-from rubrics_gym.models.request import ProviderError, Response
+from rubrics_gym.models.client import Client
+from rubrics_gym.models.request import ProviderError, Request, Response
+
+# Failures that concern one request and cost its item and no more; all others (authentication, quota, transport, budget) end the job.
+ABSTENTIONS = frozenset({"refused", "context_length"})
 
 
 class SchemaInvalid(ProviderError):
@@ -13,6 +17,28 @@ class SchemaInvalid(ProviderError):
 
     def __init__(self, problem: str, kind: str = "schema_invalid"):
         super().__init__(kind, problem)
+
+
+class Structured(NamedTuple):
+    """A structured answer and the key that it is stored under; `abstained` says why there is no value. Without an answer there is no key."""
+
+    value: dict[str, Any] | None
+    key: str | None
+    abstained: str | None = None
+
+
+def ask_structured(request: Request, client: Client) -> Structured:
+    """Ask for an answer in the request's schema. One that breaks it, was refused or did not fit is an abstention; other failures are raised."""
+    try:
+        answer = client.ask(request)
+    except ProviderError as error:
+        if error.kind not in ABSTENTIONS:
+            raise
+        return Structured(None, None, error.kind)
+    try:
+        return Structured(parse(answer.response, request.output_schema or {}), answer.key)
+    except SchemaInvalid as invalid:
+        return Structured(None, answer.key, invalid.kind)
 
 
 def parse(response: Response, schema: dict[str, Any]) -> dict[str, Any]:
