@@ -5,10 +5,6 @@ from snakemake.utils import min_version
 
 min_version("9.14")
 
-# Snakemake's limit on jobs per second wakes the scheduler once a second more for every job that has ended, until it does nothing else.
-if workflow.scheduling_settings:
-    workflow.scheduling_settings.max_jobs_per_timespan = None
-
 
 if not workflow.config_settings.configfiles:
 
@@ -49,6 +45,8 @@ rule pilot:
 
 
 onstart:
+    # Snakemake's limit on jobs per second wakes the scheduler once a second more for every job that has ended, until it does nothing else.
+    workflow.scheduler.job_rate_limiter = None
     start_run()
 
 
