@@ -12,7 +12,6 @@ from tests.workflow.conftest import TOP, copy_tree
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.xdist_group("shipped_protocol"),
     pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
 ]
 

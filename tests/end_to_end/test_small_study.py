@@ -30,7 +30,6 @@ STUDY = {
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.xdist_group("small_study"),
     pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
 ]
 

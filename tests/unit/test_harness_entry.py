@@ -19,8 +19,6 @@ from rubrics_gym.harness.scratch import scratch_folder
 from rubrics_gym.settings.study import Limits, SandboxKind
 from rubrics_gym.settings.study import Sandbox as Settings
 
-# with the attacks: as an ordinary user, sandboxes without namespaces at work side by side cannot tell their shared memory apart
-pytestmark = pytest.mark.xdist_group("sandbox_attacks")
 LIMITS = Limits(memory_mb=2000, processes=48, file_mb=5)
 NAMESPACE = Path("/proc/self/ns/pid").readlink().name.strip("pid:[]")
 

