@@ -50,3 +50,8 @@ onstart:
 
 onsuccess:
     end_run()
+    say_reproduced()
+
+
+onerror:
+    end_run()

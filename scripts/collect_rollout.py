@@ -1,6 +1,6 @@
 """One rollout of the agent on a pool task: served from the store when it was made before, else made there and copied here."""
 
-from rubrics_gym.harness.attempts import PLAN, WorkPlace, agent_seed, complete_plan, record_attempt
+from rubrics_gym.harness.attempts import PLAN, WorkPlace, agent_seed, complete_plan, record_attempt, record_closed
 from rubrics_gym.harness.episode import PROTOCOL, Attempt
 from rubrics_gym.models.prompts import load_prompt
 from rubrics_gym.providers.opening import open_client
@@ -11,7 +11,7 @@ from rubrics_gym.settings.places import store_folder
 from rubrics_gym.settings.slices import CollectRollout
 from rubrics_gym.settings.study import Arm, CodeRuns
 from rubrics_gym.settings.units import KEYED_INPUTS
-from rubrics_gym.store.serving import copy_ledger, deliver, obtain, open_attempts, work_key, write_attempts
+from rubrics_gym.store.serving import copy_ledger, deliver, open_attempts, slot, work_key, write_attempts
 
 with job(snakemake, CollectRollout) as (settings, log):
     w = snakemake.wildcards
@@ -19,6 +19,20 @@ with job(snakemake, CollectRollout) as (settings, log):
     asked = {name: snakemake.input[name] for name in KEYED_INPUTS["collect_rollout"]}
     code = digest(snakemake.params.code)
     store = open_attempts(snakemake.resources.asking)
+
+    def describe(task, number):
+        return Attempt(
+            unit=unit,
+            number=number,
+            task=task,
+            arm_name="execute",
+            arm=Arm(code_runs=CodeRuns.EXECUTE),
+            limits=settings.limits,
+            model=settings.agent,
+            seed=agent_seed(settings.seed, w.collection, w.task, w.attempt),
+            code=code,
+            lost_attempts=tuple(lost.name for lost in store.lost(unit, key)),
+        )
 
     def make(attempt):
         def plan(line):
@@ -37,31 +51,25 @@ with job(snakemake, CollectRollout) as (settings, log):
                 snakemake.input.prices,
                 snakemake.resources.asking,
                 settings.limits.cost_usd,
+                in_attempt=True,
                 **given,
             ) as client,
         ):
-            what = Attempt(
-                unit=unit,
-                number=attempt.number,
-                task=place.task,
-                arm_name="execute",
-                arm=Arm(code_runs=CodeRuns.EXECUTE),
-                limits=settings.limits,
-                model=settings.agent,
-                seed=agent_seed(settings.seed, w.collection, w.task, w.attempt),
-                code=code,
-                lost_attempts=tuple(lost.name for lost in store.lost(unit, key)),
-            )
             prompts = load_prompt(snakemake.input.prompt), load_prompt(snakemake.input.feedback)
-            end = record_attempt(what, client, None, settings.sandbox, place, attempt.folder, *prompts)
+            end = record_attempt(describe(place.task, attempt.number), client, None, settings.sandbox, place, attempt.folder, *prompts)
             log.info("ended: %s after %d steps", end.reason, end.steps)
         complete_plan(attempt.folder, [other.folder for other in store.of_unit(unit) if other.name != attempt.name])
 
+    def close(closed, folder):
+        with WorkPlace(snakemake.input.public) as place:
+            end = record_closed(describe(place.task, 0), closed, folder, [other.folder for other in store.of_unit(unit)])
+        log.warning("%s", end.reason)
+
     key = work_key(settings, asked, PROTOCOL)
-    attempt, made = obtain(store, unit, key, code, make)
-    log.info("%s attempt %s", "made" if made else "served from the store:", attempt.name)
-    deliver(attempt, {"trajectory.jsonl": snakemake.output.trajectory, "artifacts.tar.gz": snakemake.output.artifacts})
-    if snakemake.output.get("plan"):
-        deliver(attempt, {PLAN: snakemake.output.plan})
+    with slot(store, unit, key, code, snakemake.resources.asking, make, close) as folder:
+        log.info("taken from %s", folder)
+        deliver(folder, {"trajectory.jsonl": snakemake.output.trajectory, "artifacts.tar.gz": snakemake.output.artifacts})
+        if snakemake.output.get("plan"):
+            deliver(folder, {PLAN: snakemake.output.plan})
     copy_ledger(store_folder(), [unit], snakemake.output.requests)
     write_attempts(store, unit, snakemake.output.attempts)

@@ -91,8 +91,17 @@ class Models(Settings):
     )
 
 
+class ReplayAttempts(StrEnum):
+    LOST = "lost"
+    NEVER = "never"
+
+
 class Budget(Settings):
-    """What may be spent. No rule's parameter: raising it is no reason to ask again."""
+    """What may be spent, and when. No rule's parameter: raising it is no reason to ask again.
+
+    Caps and deadline of the study, `pilot` and `replay_attempts` are on record from its first start on: a later start may tighten them, and
+    loosens them only by `make resume`.
+    """
 
     job_usd: Positive = Field(
         100, description="Most dollars that one job of a reading role may cost, or the judge of one episode; the agent has limits.cost_usd."
@@ -108,6 +117,11 @@ class Budget(Settings):
     study_requests: Positive | None = Field(None, description="Most requests that the whole study may send; null: no such limit.")
     deadline: AwareDatetime | None = Field(
         None, description="No request of the study is sent after this time, e.g. 2026-12-24T18:00:00Z; null: no deadline."
+    )
+    replay_attempts: ReplayAttempts = Field(
+        ReplayAttempts.LOST,
+        description="Which slots (a rollout, an episode) may be attempted again: lost: those whose attempts were all lost; never: none that has an attempt on "
+        "record, whatever became of it.",
     )
 
 

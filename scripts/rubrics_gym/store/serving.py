@@ -1,21 +1,43 @@
-"""Paid work is made once: a complete attempt of the same key is served, whatever the code has become."""
+"""Paid work is made once: a complete attempt of the same key is served, whatever the code has become. A slot (a rollout, an episode) whose work may
+not be made (any more) is closed, and stays visible as what it is: cut off, or never run."""
 
 from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rubrics_gym.records.base import content_hash
 from rubrics_gym.records.files import whole_file, write_json_lines
-from rubrics_gym.settings.asking import read_asking
+from rubrics_gym.records.outcomes import Outcome
+from rubrics_gym.settings.asking import Asking, read_asking
 from rubrics_gym.settings.places import store_folder
-from rubrics_gym.settings.study import Mode
-from rubrics_gym.store.attempts import Attempt, AttemptStore
+from rubrics_gym.settings.study import Mode, ReplayAttempts
+from rubrics_gym.store.attempts import Attempt, AttemptState, AttemptStore
 from rubrics_gym.store.ledger import ledger_name
+from rubrics_gym.store.stops import StudyEvent, StudyRecord, StudyStopped
 from rubrics_gym.store.storage import open_storage
+
+
+@dataclass(frozen=True)
+class Closed:
+    """A slot in which nothing is attempted (any more), as its record says it.
+
+    `lost` is the attempt that was begun and has no end; without one nothing was begun.
+    """
+
+    why: str
+    at: str  # when that was settled: of the lost attempt, its beginning
+    lost: Attempt | None = None
+
+    @property
+    def outcome(self) -> Outcome:
+        return Outcome.NOT_RUN if self.lost is None else Outcome.UNKNOWN
 
 
 def work_key(settings: Any, inputs: Mapping[str, str], protocol: str) -> str:
@@ -30,7 +52,63 @@ def work_key(settings: Any, inputs: Mapping[str, str], protocol: str) -> str:
 def open_attempts(asking: str) -> AttemptStore:
     """The attempts of the store, as a rule's resource `asking` says they may be served."""
     how = read_asking(asking)
-    return AttemptStore(store_folder(), how.study, anew=how.requests.mode is Mode.LIVE)
+    continues = StudyRecord(store_folder(), how.study).is_continuation
+    return AttemptStore(store_folder(), how.study, anew=how.requests.mode is Mode.LIVE, continuation=continues)
+
+
+@contextmanager
+def slot(
+    store: AttemptStore,
+    unit: str,
+    key: str,
+    code: str,
+    asking: str,
+    make: Callable[[Attempt], None],
+    close: Callable[[Closed, Path], None],
+) -> Iterator[Path]:
+    """The folder of what a slot holds: its complete attempt, from the store or made now by `make`; or what `close` leaves of a slot that is closed.
+
+    A slot is closed while its study stands still, for good where the study attempts nothing again (`replay_attempts: never`), and when the attempt was cut off
+    because the study's cap or deadline was met. A complete attempt is served in any case.
+    """
+    how = read_asking(asking)
+    found = store.find_complete(unit, key)
+    closed = None if found is not None else why_closed(how, store, unit, key)
+    if found is None and closed is None:
+        try:
+            found = make_another(store, unit, key, code, make)
+        except StudyStopped as stopped:
+            lost = store.lost(unit, key)[-1]
+            closed = Closed(str(stopped), lost.begun.at, lost)
+    with tempfile.TemporaryDirectory(prefix="rubrics-gym-slot-") as temporary:
+        if closed is not None:
+            close(closed, Path(temporary))
+        yield Path(temporary) if found is None else found.folder
+
+
+def why_closed(how: Asking, store: AttemptStore, unit: str, key: str) -> Closed | None:
+    """Why nothing may be attempted in a slot without a complete attempt; None when something may."""
+    stop = stop_of(how)
+    lost = store.lost(unit, key)
+    if stop is not None:
+        why = f"the study stands still ({stop.why})"
+        return Closed(why, lost[-1].begun.at, lost[-1]) if lost else Closed(why, stop.at)
+    if how.budget.replay_attempts is not ReplayAttempts.NEVER:
+        return None
+    own = [attempt for attempt in store.of_unit(unit) if attempt.begun.key == key or attempt.begun.study == how.study]
+    if not own or any(row.state is AttemptState.RUNNING for row in store.rows(unit)):
+        return None  # untouched; or somebody is at work, which `begin` says
+    last = lost[-1] if lost else own[-1]
+    return Closed(f"attempt {last.name} is on record (budget.replay_attempts: never)", last.begun.at, lost[-1] if lost else None)
+
+
+def stop_of(how: Asking) -> StudyEvent | None:
+    """The stop that stands. A met cap or deadline is put on record as one; in a replay, which sends nothing, neither counts."""
+    record = StudyRecord(store_folder(), how.study)
+    standing = record.standing
+    if standing is None and how.requests.mode is not Mode.REPLAY and (why := record.limit_met(how.budget)):
+        standing = record.stop(why)
+    return standing
 
 
 def obtain(store: AttemptStore, unit: str, key: str, code: str, make: Callable[[Attempt], None]) -> tuple[Attempt, bool]:
@@ -49,11 +127,11 @@ def make_another(store: AttemptStore, unit: str, key: str, code: str, make: Call
         return attempt
 
 
-def deliver(attempt: Attempt, outputs: Mapping[str, str]) -> None:
-    """Copy files of an attempt (name -> output path) to where a rule declares them."""
+def deliver(folder: Path, outputs: Mapping[str, str]) -> None:
+    """Copy files of an attempt's folder (name -> output path) to where a rule declares them."""
     for name, output in outputs.items():
         with whole_file(output) as temporary:
-            shutil.copyfile(attempt.folder / name, temporary)
+            shutil.copyfile(folder / name, temporary)
 
 
 def write_attempts(store: AttemptStore, unit: str, path: str) -> None:

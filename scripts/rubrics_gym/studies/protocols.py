@@ -28,7 +28,7 @@ from rubrics_gym.records.files import DamagedFile, read_json, write_json, write_
 from rubrics_gym.settings.code import SCRIPTS, reach
 from rubrics_gym.settings.slices import SLICES
 from rubrics_gym.settings.study import Study
-from rubrics_gym.store.ledger import State, read_ledger
+from rubrics_gym.store.ledger import LedgerLine, LedgerNote, State, parse
 
 PROTOCOLS = Path("config/protocols")
 CONFIG, LOCK, MANIFEST, PAID = "config.yaml", "lock.json", "manifest.json", "paid.tar.gz"
@@ -128,7 +128,7 @@ class FinishedRun:
 
 def write_protocol(folder: Path, study: Study, run: FinishedRun) -> Manifest:
     """Write lock, manifest and archive of a finished run."""
-    stored = {path.relative_to(run.store).as_posix(): path for path in stored_files(run.store, run.units)}
+    stored = {path.relative_to(run.store).as_posix(): path for path in stored_files(run.store, run.units, study.name)}
     made = {path.relative_to(run.results).as_posix(): path for path in run.artefacts}
     members = {f"store/{name}": path for name, path in stored.items()}
     members |= {f"inputs/{path}": run.top / path for path in run.inputs}
@@ -154,8 +154,10 @@ def write_protocol(folder: Path, study: Study, run: FinishedRun) -> Manifest:
     return manifest
 
 
-def stored_files(store: Path, units: Iterable[str]) -> Iterator[Path]:
-    """Every file of the store that belongs to some units: ledgers, the responses that they name, attempts with what was lost."""
+def stored_files(store: Path, units: Iterable[str], study: str) -> Iterator[Path]:
+    """Every file of the store that a study needs of some units: ledgers, the responses that they name (other units' too, where one was reused),
+    attempts with what was lost; and the study's starts and stops, which say why a planned slot was not run."""
+    yield from sorted((store / "studies" / study).glob("*.json"))
     for unit in sorted(set(units)):
         ledger = store / "requests" / unit / "ledger.jsonl"
         if ledger.exists():
@@ -166,7 +168,10 @@ def stored_files(store: Path, units: Iterable[str]) -> Iterator[Path]:
 
 
 def _answered(ledger: Path) -> set[str]:
-    return {line.key for line in read_ledger(ledger) if line.state is State.RETURNED}
+    """Keys of the responses that a ledger is served from: its own, and those that it took from other units."""
+    entries, _ = parse(ledger.read_text(encoding="utf-8", errors="replace"), str(ledger))
+    own = {entry.key for entry in entries if isinstance(entry, LedgerLine) and entry.state is State.RETURNED}
+    return own | {entry.source for entry in entries if isinstance(entry, LedgerNote) and entry.note == "reused"}
 
 
 # ---------------------------------------------------------------- reproducing
