@@ -11,7 +11,7 @@ from rubrics_gym.settings.places import store_folder
 from rubrics_gym.settings.slices import CollectRollout
 from rubrics_gym.settings.study import Arm, CodeRuns
 from rubrics_gym.settings.units import KEYED_INPUTS
-from rubrics_gym.store.serving import copy_ledger, deliver, open_attempts, slot, work_key, write_attempts
+from rubrics_gym.store.serving import copy_ledger, deliver, open_attempts, settle_requests, slot, work_key, write_attempts
 
 with job(snakemake, CollectRollout) as (settings, log):
     w = snakemake.wildcards
@@ -61,6 +61,7 @@ with job(snakemake, CollectRollout) as (settings, log):
         complete_plan(attempt.folder, [other.folder for other in store.of_unit(unit) if other.name != attempt.name])
 
     def close(closed, folder):
+        settle_requests(snakemake.resources.asking, [unit])
         with WorkPlace(snakemake.input.public) as place:
             end = record_closed(describe(place.task, 0), closed, folder, [other.folder for other in store.of_unit(unit)])
         log.warning("%s", end.reason)

@@ -13,7 +13,7 @@ from rubrics_gym.settings.job import job
 from rubrics_gym.settings.places import store_folder
 from rubrics_gym.settings.slices import RunEpisode
 from rubrics_gym.settings.units import KEYED_INPUTS
-from rubrics_gym.store.serving import copy_ledger, deliver, open_attempts, slot, work_key, write_attempts
+from rubrics_gym.store.serving import copy_ledger, deliver, open_attempts, settle_requests, slot, work_key, write_attempts
 
 
 def open_judge(stack, settings, unit, account, inputs, asking):
@@ -83,6 +83,7 @@ with job(snakemake, RunEpisode) as (settings, log):
         complete_plan(attempt.folder, [other.folder for other in store.of_unit(unit) if other.name != attempt.name])
 
     def close(closed, folder):
+        settle_requests(snakemake.resources.asking, [unit, judge_unit])
         with WorkPlace(snakemake.input.public) as place:
             end = record_closed(describe(place.task, 0), closed, folder, [other.folder for other in store.of_unit(unit)])
         log.warning("%s", end.reason)

@@ -16,7 +16,9 @@ from rubrics_gym.records.outcomes import Outcome
 from rubrics_gym.settings.asking import Asking
 from rubrics_gym.settings.study import Budget, ModelSettings, ReplayAttempts
 from rubrics_gym.store.attempts import Attempt, AttemptState
-from rubrics_gym.store.serving import Closed, open_attempts, slot
+from rubrics_gym.store.ledger import accounts, read_requests
+from rubrics_gym.store.requests import Ledger
+from rubrics_gym.store.serving import Closed, open_attempts, settle_requests, slot
 from rubrics_gym.store.stops import StudyRecord, TermsLoosened
 
 UNIT, KEY = "rollouts/pool/packaged/a-task/0", "a" * 64
@@ -165,6 +167,16 @@ def test_never_counts_attempts_of_the_study_under_other_settings(store: Path) ->
     assert isinstance(found, Closed) and found.outcome is Outcome.NOT_RUN
     other = Asking(study="two", budget=Budget(replay_attempts=ReplayAttempts.NEVER)).model_dump_json()
     assert take(other, key="b" * 64) == "made\n"  # another study's slot
+
+
+def test_requests_of_a_slot_that_is_not_attempted_again_have_an_end(store: Path) -> None:
+    killed = Ledger(store, UNIT, KEY, "one")
+    killed.send(REQUEST.body(), killed.key(REQUEST.body(), 0), 0, max_cost=70)
+    killed._lease.release()
+    settle_requests(asking(), [UNIT, f"judge/{UNIT}"])
+    total = accounts(read_requests(store))
+    assert (total.open, total.unresolved, total.charged_microdollars) == (0, 1, 70)
+    assert len(list(read_requests(store))) == 1  # a unit that never asked has no ledger
 
 
 # ---------------------------------------------------------------- terms

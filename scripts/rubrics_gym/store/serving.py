@@ -20,6 +20,7 @@ from rubrics_gym.settings.places import store_folder
 from rubrics_gym.settings.study import Mode, ReplayAttempts
 from rubrics_gym.store.attempts import Attempt, AttemptState, AttemptStore
 from rubrics_gym.store.ledger import ledger_name
+from rubrics_gym.store.requests import Ledger
 from rubrics_gym.store.stops import StudyEvent, StudyRecord, StudyStopped
 from rubrics_gym.store.storage import open_storage
 
@@ -74,12 +75,12 @@ def slot(
     how = read_asking(asking)
     found = store.find_complete(unit, key)
     closed = None if found is not None else why_closed(how, store, unit, key)
-    if found is None and closed is None:
+    if found is closed is None:
         try:
             found = make_another(store, unit, key, code, make)
         except StudyStopped as stopped:
-            lost = store.lost(unit, key)[-1]
-            closed = Closed(str(stopped), lost.begun.at, lost)
+            StudyRecord(store_folder(), how.study).stop(str(stopped))  # unless its client has done so
+            closed = why_closed(how, store, unit, key)
     with tempfile.TemporaryDirectory(prefix="rubrics-gym-slot-") as temporary:
         if closed is not None:
             close(closed, Path(temporary))
@@ -87,19 +88,28 @@ def slot(
 
 
 def why_closed(how: Asking, store: AttemptStore, unit: str, key: str) -> Closed | None:
-    """Why nothing may be attempted in a slot without a complete attempt; None when something may."""
+    """Why nothing may be attempted in a slot without a complete attempt; None when something may, or when somebody is at work (which `begin` says)."""
     stop = stop_of(how)
-    lost = store.lost(unit, key)
-    if stop is not None:
-        why = f"the study stands still ({stop.why})"
-        return Closed(why, lost[-1].begun.at, lost[-1]) if lost else Closed(why, stop.at)
-    if how.budget.replay_attempts is not ReplayAttempts.NEVER:
-        return None
     own = [attempt for attempt in store.of_unit(unit) if attempt.begun.key == key or attempt.begun.study == how.study]
-    if not own or any(row.state is AttemptState.RUNNING for row in store.rows(unit)):
-        return None  # untouched; or somebody is at work, which `begin` says
-    last = lost[-1] if lost else own[-1]
-    return Closed(f"attempt {last.name} is on record (budget.replay_attempts: never)", last.begun.at, lost[-1] if lost else None)
+    never = bool(own) and how.budget.replay_attempts is ReplayAttempts.NEVER
+    if (stop is None and not never) or any(row.state is AttemptState.RUNNING for row in store.rows(unit)):
+        return None
+    lost = next(reversed(store.lost(unit, key)), None)
+    if stop is not None:
+        return Closed(f"the study stands still ({stop.why})", stop.at if lost is None else lost.begun.at, lost)
+    last = own[-1] if lost is None else lost
+    return Closed(f"attempt {last.name} is on record (budget.replay_attempts: never)", last.begun.at, lost)
+
+
+def settle_requests(asking: str, units: Iterable[str]) -> None:
+    """Close what a killed process left open in the ledgers of a slot that is not attempted again, so that its requests have an end in every table."""
+    how = read_asking(asking)
+    if how.requests.mode is Mode.REPLAY:
+        return
+    storage = open_storage(store_folder())
+    for unit in units:
+        if storage.read_log(ledger_name(unit)) is not None:
+            Ledger(store_folder(), unit, study=how.study).close()
 
 
 def stop_of(how: Asking) -> StudyEvent | None:
