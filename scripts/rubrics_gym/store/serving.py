@@ -75,7 +75,7 @@ def slot(
     how = read_asking(asking)
     found = store.find_complete(unit, key)
     closed = None if found is not None else why_closed(how, store, unit, key)
-    if found is closed is None:
+    if found is None and closed is None:
         try:
             found = make_another(store, unit, key, code, make)
         except StudyStopped as stopped:
