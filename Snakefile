@@ -54,3 +54,8 @@ onstart:
 
 onsuccess:
     end_run()
+    say_reproduced()
+
+
+onerror:
+    end_run()

@@ -52,6 +52,8 @@ rule run_final:
         "<logs>/run_final/{split}/{arm}/{repeat}/{benchmark}/{task}.log",
     benchmark:
         "<benchmarks>/run_final/{split}/{arm}/{repeat}/{benchmark}/{task}.tsv"
+    resources:
+        asking=ASKING,
     params:
         settings=settings("run_final"),
         code=code("run_final"),
