@@ -90,7 +90,7 @@ def slot(
 def why_closed(how: Asking, store: AttemptStore, unit: str, key: str) -> Closed | None:
     """Why nothing may be attempted in a slot without a complete attempt; None when something may, or when somebody is at work (which `begin` says)."""
     stop = stop_of(how)
-    own = [attempt for attempt in store.of_unit(unit) if attempt.begun.key == key or attempt.begun.study == how.study]
+    own = own_attempts(store, unit, key, how.study)
     never = bool(own) and how.budget.replay_attempts is ReplayAttempts.NEVER
     if (stop is None and not never) or any(row.state is AttemptState.RUNNING for row in store.rows(unit)):
         return None
@@ -99,6 +99,11 @@ def why_closed(how: Asking, store: AttemptStore, unit: str, key: str) -> Closed 
         return Closed(f"the study stands still ({stop.why})", stop.at if lost is None else lost.begun.at, lost)
     last = own[-1] if lost is None else lost
     return Closed(f"attempt {last.name} is on record (budget.replay_attempts: never)", last.begun.at, lost)
+
+
+def own_attempts(store: AttemptStore, unit: str, key: str, study: str) -> list[Attempt]:
+    """Attempts by which a slot counts as attempted: those of the study, whatever their settings, and those of the key, whoever made them."""
+    return [attempt for attempt in store.of_unit(unit) if attempt.begun.key == key or attempt.begun.study == study]
 
 
 def settle_requests(asking: str, units: Iterable[str]) -> None:
