@@ -27,7 +27,7 @@ from rubrics_gym.store.sealing import check_seal
 from rubrics_gym.store.serving import has_work
 from rubrics_gym.store.stops import StudyRecord, TermsLoosened
 from rubrics_gym.studies import protocols
-from rubrics_gym.studies.progress import Progress, progress
+from rubrics_gym.studies.progress import Progress, progress, resumption_mark
 from rubrics_gym.tasks import loaders
 from rubrics_gym.tasks.catalog import CatalogError, benchmark_names, load_benchmark, task_fingerprint
 from rubrics_gym.tasks.holdouts import NoTasks, list_tasks
@@ -526,6 +526,17 @@ def slots_by_group():
     groups = [(f"rollouts/{name}", rollouts(name)) for name in STUDY.collected]
     groups += [(f"episodes/{arm}", episodes(arm)) for arm in STUDY.evaluation.arms]
     return [(name, [Path(folder) for folder in folders]) for name, folders in groups]
+
+
+def resumed(slot):
+    """The input that plans a slot again after `make resume`: the mark of the resumption. Snakemake alone does not make a missing or closed record
+    anew while what is made from it is there."""
+
+    def mark(wildcards):
+        path = resumption_mark(Path(RESULTS), slot.format(**wildcards))
+        return {"resumed": str(path)} if path.exists() else {}
+
+    return mark
 
 
 def end_run():

@@ -4,6 +4,7 @@
 rule run_episode:
     input:
         unpack(lambda w: judge_inputs(w.arm)),
+        unpack(resumed("episodes/{split}/{arm}/{repeat}/{benchmark}/{task}")),
         public="<results>/tasks/{benchmark}/{task}/public.tar.gz",
         prompt="resources/prompts/agent.yaml",
         feedback="resources/prompts/feedback.yaml",

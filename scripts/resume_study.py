@@ -1,15 +1,17 @@
 """Let a stopped study go on, under the budget that its configuration says now. Call: make resume [STUDY=config/studies/mine.yaml]
 
-The records of slots that were closed are removed from its results, so that the next run plans exactly these; attempts in the store stay as they are.
+Slots that were closed are marked in its results, so that the next run plans exactly these and what is made from them; attempts in the store stay as they are.
 """
 
 import sys
 from pathlib import Path
 
+from rubrics_gym.records.files import write_text
 from rubrics_gym.settings.loading import ConfigurationError, load_study, read_file
 from rubrics_gym.settings.places import store_folder
+from rubrics_gym.store.durable import now
 from rubrics_gym.store.stops import StudyRecord, StudyStopped
-from rubrics_gym.studies.progress import ENDS, closed_slots
+from rubrics_gym.studies.progress import ENDS, closed_slots, resumption_mark
 
 if __name__ == "__main__":
     config = sys.argv[1] if len(sys.argv) > 1 else "config/config.yaml"
@@ -23,7 +25,7 @@ if __name__ == "__main__":
     slots = (path.parent for stage in planned for path in (results / stage).rglob(ENDS))
     closed = list(closed_slots(slots))
     for path in closed:
-        path.unlink()
+        write_text(resumption_mark(results, path.parent.relative_to(results).as_posix()), now() + "\n")
     print(
         f"The study {study.name} goes on as a continuation; {len(closed)} slots of {results}/ are planned again. Now run the same command as before."
     )

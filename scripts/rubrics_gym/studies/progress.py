@@ -54,6 +54,11 @@ def _progress(name: str, folders: list[Path]) -> Progress:
     )
 
 
+def resumption_mark(results: Path, slot: str) -> Path:
+    """What a resumption leaves for a slot (its folder below the results) that was closed: a new input, so that the slot is planned again."""
+    return results / "resumed" / slot
+
+
 def closed_slots(folders: Iterable[Path]) -> Iterator[Path]:
     """The records, among those of some slots, of slots that were closed: never run, or cut off and not attempted again."""
     for path in (folder / ENDS for folder in folders):
