@@ -1,6 +1,6 @@
 # The two commands of the README are `make dashboard` and `make test`; both make the environment first.
 
-.PHONY: dashboard test check evidence environment grading docs seal fresh accept thresholds freeze plan pilot compare design source task_table api_changes
+.PHONY: dashboard test check evidence environment grading docs seal fresh stop resume accept thresholds freeze plan pilot compare design source task_table api_changes
 
 BIN := .venv/bin
 ATTACKS := tests/unit/test_harness_sandbox_attacks.py
@@ -63,6 +63,14 @@ seal: environment
 # Ask for paid work anew: make fresh UNIT=rollouts/pool/packaged/TASK/0
 fresh: environment
 	PYTHONPATH=scripts $(BIN)/python scripts/ask_anew.py $(UNIT)
+
+# Stop a study: what has begun goes on to its end, nothing else begins: make stop [STUDY=config/studies/mine.yaml]
+stop: environment
+	@PYTHONPATH=scripts $(BIN)/python scripts/stop_study.py $(or $(STUDY),config/config.yaml)
+
+# Let a stopped study go on, as a continuation, under the budget that it says now: make resume [STUDY=config/studies/mine.yaml]
+resume: environment
+	@PYTHONPATH=scripts $(BIN)/python scripts/resume_study.py $(or $(STUDY),config/config.yaml)
 
 # Accept existing outputs of a rule under new settings or code: make accept RULE=merge_library [STUDY=config/studies/mine.yaml]
 accept: environment

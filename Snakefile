@@ -52,3 +52,8 @@ onstart:
 
 onsuccess:
     end_run()
+    say_reproduced()
+
+
+onerror:
+    end_run()

@@ -3,6 +3,7 @@
 
 rule collect_rollout:
     input:
+        unpack(resumed("rollouts/{collection}/{benchmark}/{task}/{attempt}")),
         public="<results>/tasks/{benchmark}/{task}/public.tar.gz",
         prompt="resources/prompts/agent.yaml",
         feedback="resources/prompts/feedback.yaml",

@@ -25,7 +25,9 @@ from rubrics_gym.settings.study import Imported, Matched, Mined, Mode, ProviderN
 from rubrics_gym.store.attempts import AttemptStore
 from rubrics_gym.store.sealing import check_seal
 from rubrics_gym.store.serving import has_work
+from rubrics_gym.store.stops import StudyRecord, TermsLoosened
 from rubrics_gym.studies import protocols
+from rubrics_gym.studies.progress import Progress, progress, resumption_mark
 from rubrics_gym.tasks import loaders
 from rubrics_gym.tasks.catalog import CatalogError, benchmark_names, load_benchmark, task_fingerprint
 from rubrics_gym.tasks.holdouts import NoTasks, list_tasks
@@ -519,7 +521,40 @@ def verification():
     return rules.verify_protocol.output if PROTOCOL else []
 
 
+def slots_by_group():
+    """Every group of planned slots (rollouts/COLLECTION, episodes/ARM) with the folders of its slots."""
+    groups = [(f"rollouts/{name}", rollouts(name)) for name in STUDY.collected]
+    groups += [(f"episodes/{arm}", episodes(arm)) for arm in STUDY.evaluation.arms]
+    return [(name, [Path(folder) for folder in folders]) for name, folders in groups]
+
+
+def resumed(slot):
+    """The input that plans a slot again after `make resume`: the mark of the resumption. Snakemake alone does not make a missing or closed record
+    anew while what is made from it is there."""
+
+    def mark(wildcards):
+        path = resumption_mark(Path(RESULTS), slot.format(**wildcards))
+        return {"resumed": str(path)} if path.exists() else {}
+
+    return mark
+
+
 def end_run():
+    """Write down how far the study has come, and say it when the study stands still."""
+    rows = progress(slots_by_group())
+    lines = [",".join(Progress.model_fields), *(",".join(map(str, row.model_dump().values())) for row in rows)]
+    write_text(Path(RESULTS, "progress.csv"), "\n".join(lines) + "\n")
+    stop = study_record().standing
+    if stop is not None:
+        print(
+            f"The study {STUDY.name} stands still since {stop.at}: {stop.why}. `make resume` lets it go on.",
+            *(f"  {row}" for row in rows),
+            sep="\n",
+            file=sys.stderr,
+        )
+
+
+def say_reproduced():
     """Say whether a protocol was reproduced, where the run was asked for more than a part of it."""
     if PROTOCOL and any(job.rule.name == "verify_protocol" for job in workflow.dag.jobs):
         with open(f"{RESULTS}/tables/verification.csv", newline="", encoding="utf-8") as table:
@@ -533,9 +568,14 @@ def end_run():
         )
 
 
+def study_record():
+    """The starts and stops of the study."""
+    return StudyRecord(store_folder(), STUDY.name)
+
+
 def roles_to_ask():
-    """Roles that a planned job may have to ask: nothing of its work is stored yet. Nobody is asked in mode replay."""
-    if read_asking(ASKING).requests.mode is Mode.REPLAY:
+    """Roles that a planned job may have to ask: nothing of its work is stored yet. Nobody is asked in mode replay, or while the study stands still."""
+    if read_asking(ASKING).requests.mode is Mode.REPLAY or study_record().standing:
         return []
     asked = [
         (role, unit)
@@ -578,6 +618,8 @@ def start_run():
             protocols.unpack_store(PROTOCOL, Path(store_folder()))
         refuse_without_pilot()
         check_keys(STUDY.models, STUDY.requests, roles_to_ask())
+        if read_asking(ASKING).requests.mode is not Mode.REPLAY:
+            study_record().start(STUDY.budget, {name: len(folders) for name, folders in slots_by_group()})
         write_text(Path(RESULTS, "run_config.yaml"), yaml.safe_dump(STUDY.model_dump(mode="json"), sort_keys=False))
-    except (lock.FolderInUse, DamagedFile, SandboxRefused, MissingKey, protocols.ProtocolChanged, OSError) as error:
+    except (lock.FolderInUse, DamagedFile, SandboxRefused, MissingKey, TermsLoosened, protocols.ProtocolChanged, OSError) as error:
         raise WorkflowError(f"{RESULTS}: cannot start: {error}") from None

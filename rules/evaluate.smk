@@ -4,6 +4,7 @@
 rule run_episode:
     input:
         unpack(lambda w: judge_inputs(w.arm)),
+        unpack(resumed("episodes/{split}/{arm}/{repeat}/{benchmark}/{task}")),
         public="<results>/tasks/{benchmark}/{task}/public.tar.gz",
         prompt="resources/prompts/agent.yaml",
         feedback="resources/prompts/feedback.yaml",
@@ -52,6 +53,8 @@ rule run_final:
         "<logs>/run_final/{split}/{arm}/{repeat}/{benchmark}/{task}.log",
     benchmark:
         "<benchmarks>/run_final/{split}/{arm}/{repeat}/{benchmark}/{task}.tsv"
+    resources:
+        asking=ASKING,
     params:
         settings=settings("run_final"),
         code=code("run_final"),

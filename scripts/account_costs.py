@@ -1,5 +1,6 @@
 """What the study really took: requests and money, attempts with the lost ones, measured times."""
 
+from rubrics_gym.harness.outcomes import was_run
 from rubrics_gym.harness.recorder import read_trajectory
 from rubrics_gym.judge.replay import ReplayedVerdict
 from rubrics_gym.records.files import iter_json_lines, read_json, read_records
@@ -29,7 +30,8 @@ with job(snakemake, AccountCosts) as (settings, log):
         if path in finals:
             events.append(FinalEvent.model_validate(read_json(finals[path])))
         ends[events[0].unit] = next((event.reason for event in events if isinstance(event, EndEvent)), "")
-        times.append(attempt_times(events))
+        if was_run(events):  # a slot that was not run took no time: it has none, which is not 0
+            times.append(attempt_times(events))
     lines = each_once(line for path in snakemake.input.requests for line in last_lines(path))
     attempts = [row for path in snakemake.input.attempts for row in read_records(path, AttemptRow)]
     sizes = dict(zip(settings.asked_for, map(count_lines, snakemake.input.rubrics), strict=True))

@@ -15,6 +15,15 @@ from rubrics_gym.settings.rules import BuildDashboard
 PACKAGES = ("snakemake", "numpy", "pandas", "scipy", "scikit-learn", "onnxruntime")
 
 
+def status(arms, attempts):
+    """What is missing, and what was made in a continuation, in words."""
+    planned, lost, not_run = (sum(int(row[name]) for row in arms) for name in ("planned", "lost", "not_run"))
+    continued = sum(row["continuation"] == "true" for row in attempts)
+    lines = [f"{not_run} of {planned} planned episodes were not run."] if not_run else []
+    lines += [f"{lost} of {planned} planned episodes were lost to the infrastructure or cut off."] if lost else []
+    return lines + ([f"This study was stopped and continued: {continued} attempts were begun in a continuation."] if continued else [])
+
+
 with job(snakemake, BuildDashboard) as (settings, log):
     tables = {Path(path).stem: read_table(path) for path in snakemake.input.tables}
     tables["pool"] = [row for row in tables["pool"] if row["benchmark"] in settings.benchmarks]
@@ -34,6 +43,7 @@ with job(snakemake, BuildDashboard) as (settings, log):
             "lost attempts": sum(row["state"] == "lost" for row in attempts),
             "requests": next((row["reserved"] for row in tables["requests"] if row["stage"] == "total"), "0"),
         },
+        "status": status(tables["arms"], attempts),
         "pages": os.path.relpath(snakemake.input.pages, Path(snakemake.output.dashboard).parent),
     }
     write_text(snakemake.output.dashboard, build_dashboard(provenance, tables, figures, libraries))

@@ -90,6 +90,10 @@ def inputs(summary: str) -> list[str]:
 def freeze(name: str, config: str) -> None:
     folder = PROTOCOLS / name
     results = Path("results/protocols") / name
+    if "://" in store_folder():
+        sys.exit(
+            f"freeze: the store is a bucket ({store_folder()}); copy it to a folder first and name that: RUBRICS_STORE=FOLDER make freeze NAME={name}"
+        )
     if folder.exists():
         sys.exit(f"freeze: {folder} exists; a protocol is never changed. Choose another name, or remove the folder first.")
     study = load_study(read_file(config), config)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from rubrics_gym.failures.types import load_rules
+from rubrics_gym.harness.outcomes import was_run
 from rubrics_gym.harness.recorder import read_trajectory
 from rubrics_gym.judge.sampling import outcome_flips, shadowed, weighted
 from rubrics_gym.records.files import read_json, read_records
@@ -21,6 +22,8 @@ with job(snakemake, MeasureFeedback) as (settings, log):
     counts, raised, drawn = [], {name: [] for name in settings.arms}, {name: [] for name in settings.arms}
     for path, final in zip(snakemake.input.trajectories, snakemake.input.finals, strict=True):
         events = read_trajectory(path)
+        if not was_run(events):
+            continue
         events.append(FinalEvent.model_validate(read_json(final)))
         counts.append(shown(events))
         arm = counts[-1].arm

@@ -20,6 +20,7 @@ from snakemake.settings.types import ConfigSettings, DAGSettings, ExecutionSetti
 from rubrics_gym.models.prices import UnknownPrice, load_prices
 from rubrics_gym.settings.loading import ConfigurationError, load_study
 from rubrics_gym.settings.places import store_folder
+from rubrics_gym.store.stops import StudyRecord
 from rubrics_gym.studies.estimates import load_expectations
 from rubrics_gym.studies.planning import PlannedJob, Plans, plan_text
 
@@ -67,6 +68,6 @@ if __name__ == "__main__":
         prices, expectations = load_prices("resources/prices.yaml"), load_expectations("resources/expectations.yaml")
         plans = Plans(study, store_folder(), prices, datetime.now(UTC).date(), expectations)
         measured = Path(study.pathvars.get("results", "results"), "benchmarks")
-        print(plan_text(study.name, plans.lines(jobs, measured)))
+        print(plan_text(study.name, plans.lines(jobs, measured), StudyRecord(store_folder(), study.name).standing))
     except (ConfigurationError, UnknownPrice, WorkflowError, yaml.YAMLError) as error:
         sys.exit(f"plan: {error}")

@@ -2,7 +2,7 @@
 
 from contextlib import ExitStack
 
-from rubrics_gym.harness.attempts import FILES, SNAPSHOTS, WorkPlace, agent_seed, complete_plan, open_plan, record_attempt
+from rubrics_gym.harness.attempts import FILES, SNAPSHOTS, WorkPlace, agent_seed, complete_plan, open_plan, record_attempt, record_closed
 from rubrics_gym.harness.episode import PROTOCOL, Attempt
 from rubrics_gym.models.prompts import load_prompt
 from rubrics_gym.providers.opening import open_client
@@ -11,7 +11,7 @@ from rubrics_gym.settings.code import digest
 from rubrics_gym.settings.job import job
 from rubrics_gym.settings.rules import RunEpisode
 from rubrics_gym.settings.units import KEYED_INPUTS
-from rubrics_gym.store.serving import hand_over, obtain, open_attempts, work_key
+from rubrics_gym.store.serving import hand_over, open_attempts, settle_requests, slot, work_key
 
 
 def open_judge(stack, settings, unit, account, inputs, asking):
@@ -24,7 +24,7 @@ def open_judge(stack, settings, unit, account, inputs, asking):
     lookup = open_lookup(settings.arm.judge, inputs)
     given = {"encode": lookup.encoder.encode if lookup else None} if settings.judge_simulation else {}
     client = stack.enter_context(
-        open_client(settings.judge, "judge", settings.judge_simulation, unit, account, inputs.prices, asking, **given)
+        open_client(settings.judge, "judge", settings.judge_simulation, unit, account, inputs.prices, asking, in_attempt=True, **given)
     )
     return Judge(settings.arm_name, client, settings.judge, load_prompt(inputs.judge_prompt), settings.seed, lookup)
 
@@ -36,6 +36,20 @@ with job(snakemake, RunEpisode) as (settings, log):
     asked = {name: snakemake.input[name] for name in KEYED_INPUTS["run_episode"] if snakemake.input.get(name)}
     code = digest(snakemake.params.code)
     store = open_attempts(snakemake.resources.asking)
+
+    def describe(task, number):
+        return Attempt(
+            unit=unit,
+            number=number,
+            task=task,
+            arm_name=settings.arm_name,
+            arm=settings.arm,
+            limits=settings.limits,
+            model=settings.agent,
+            seed=agent_seed(settings.seed, w.benchmark, w.task, w.repeat),  # the same under every arm
+            code=code,
+            lost_attempts=tuple(lost.name for lost in store.lost(unit, key)),
+        )
 
     def make(attempt):
         plan = open_plan(attempt.folder)
@@ -52,31 +66,27 @@ with job(snakemake, RunEpisode) as (settings, log):
                     snakemake.input.prices,
                     snakemake.resources.asking,
                     settings.limits.cost_usd,
+                    in_attempt=True,
                     **given,
                 )
             )
-            what = Attempt(
-                unit=unit,
-                number=attempt.number,
-                task=place.task,
-                arm_name=settings.arm_name,
-                arm=settings.arm,
-                limits=settings.limits,
-                model=settings.agent,
-                seed=agent_seed(settings.seed, w.benchmark, w.task, w.repeat),  # the same under every arm
-                code=code,
-                lost_attempts=tuple(lost.name for lost in store.lost(unit, key)),
-            )
             judge = open_judge(stack, settings, judge_unit, key, snakemake.input, snakemake.resources.asking)
             prompts = load_prompt(snakemake.input.prompt), load_prompt(snakemake.input.feedback)
+            what = describe(place.task, attempt.number)
             end = record_attempt(what, client, judge, settings.sandbox, place, attempt.folder, *prompts, snapshots=settings.snapshots)
             log.info("ended: %s after %d steps", end.reason, end.steps)
         complete_plan(attempt.folder, [other.folder for other in store.of_unit(unit) if other.name != attempt.name])
 
+    def close(closed, folder):
+        settle_requests(snakemake.resources.asking, [unit, judge_unit])
+        with WorkPlace(snakemake.input.public) as place:
+            end = record_closed(describe(place.task, 0), closed, folder, [other.folder for other in store.of_unit(unit)])
+        log.warning("%s", end.reason)
+
     key = work_key(settings, asked, PROTOCOL)
-    attempt, made = obtain(store, unit, key, code, make)
-    log.info("%s attempt %s", "made" if made else "served from the store:", attempt.name)
     files = {**FILES, SNAPSHOTS: "snapshots"} if settings.snapshots else FILES
     if snakemake.output.get("snapshots") and not settings.snapshots:  # an arm in which no prediction stands in for a run
         write_archive(snakemake.output.snapshots, {})
-    hand_over(store, attempt, files, [unit, judge_unit], snakemake.output)
+    with slot(store, unit, key, code, snakemake.resources.asking, make, close) as folder:
+        log.info("taken from %s", folder)
+        hand_over(store, unit, folder, files, [unit, judge_unit], snakemake.output)

@@ -42,6 +42,11 @@ def test_a_lost_final_is_made_once_more(tmp_path: Path, codes: tuple[int | None,
     assert len(store.of_unit(UNIT)) == kept
 
 
+def test_a_lost_final_stays_lost_where_nothing_is_attempted_again(tmp_path: Path) -> None:
+    attempt, made = obtain_final(AttemptStore(tmp_path), UNIT, KEY, "c", making((None,)), again=False)
+    assert (attempt.number, made) == (1, True)
+
+
 def test_a_capped_run_is_not_lost(tmp_path: Path) -> None:
     def make(attempt: Attempt) -> None:
         event = FinalEvent(exit_code=None, timed_out=True, cap_s=1, duration_s=1, deliverable_present=False)

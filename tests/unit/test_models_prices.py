@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
+from typing import get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from openai.types import ChatModel
 
 from rubrics_gym.models.prices import UnknownPrice, cost, load_prices, maximum
 from rubrics_gym.models.request import Usage
@@ -43,6 +45,27 @@ def test_a_long_prompt_is_dearer_as_a_whole() -> None:
     assert cost(above, "claude-haiku-5-5", NOVEMBER, TABLE) == 30_001 + 2000 + 2500  # 30,000.5 up
 
 
+def test_a_gpt_prompt_above_272000_tokens_is_dearer_as_a_whole() -> None:
+    at = Usage(input_tokens=200_000, cache_read_tokens=70_000, cache_write_tokens=2_000, output_tokens=1000)
+    above = at.model_copy(update={"input_tokens": 200_001})
+    assert cost(at, "gpt-6.2-sol", NOVEMBER, TABLE) == 400_000 + 7_000 + 5_000 + 10_000
+    assert cost(above, "gpt-6.2-sol", NOVEMBER, TABLE) == 800_004 + 14_000 + 10_000 + 15_000
+
+
+def test_every_gpt_model_with_a_price_is_in_the_list_of_the_sdk() -> None:
+    priced = {model for model in TABLE.models if model.startswith("gpt-")}
+    assert priced and priced <= set(get_args(ChatModel))
+
+
+def test_a_model_whose_price_was_not_found_is_refused_and_never_free() -> None:
+    for model in ("gpt-6.2-astra", "gpt-5.6-sol", "gpt-4o"):
+        with pytest.raises(UnknownPrice, match=model):
+            maximum(1000, 100, model, NOVEMBER, TABLE)
+    with pytest.raises(UnknownPrice, match="batches"):
+        maximum(1000, 100, "gpt-6.2-sol", NOVEMBER, TABLE, batch=True)
+
+
+@settings(deadline=None)
 @given(
     model=st.sampled_from(sorted(TABLE.models)),
     prompt=st.integers(0, 300_000),

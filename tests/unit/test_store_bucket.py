@@ -10,12 +10,14 @@ import fsspec
 import pytest
 
 from rubrics_gym.records.files import DamagedFile
+from rubrics_gym.settings.study import Budget
 from rubrics_gym.store import bucket
 from rubrics_gym.store.attempts import AttemptState, AttemptStore
 from rubrics_gym.store.bucket import Bucket
 from rubrics_gym.store.ledger import State, accounts, read_requests
 from rubrics_gym.store.requests import Ledger, Records
 from rubrics_gym.store.serving import copy_ledger
+from rubrics_gym.store.stops import StudyRecord
 from rubrics_gym.store.storage import LeaseHeld, LeaseLost, open_storage
 
 URL = "memory://rubrics/store"
@@ -138,3 +140,12 @@ def test_a_changed_file_of_an_attempt_is_named() -> None:
     open_storage(URL).write(f"attempts/{UNIT}/{KEY[:16]}/001/trajectory.jsonl", b"other")
     with pytest.raises(DamagedFile, match=r"memory://.*001/trajectory\.jsonl: this file of .* was changed"):
         AttemptStore(URL).find_complete(UNIT, KEY)
+
+
+def test_starts_and_stops_of_a_study_keep_their_order() -> None:
+    record = StudyRecord(URL, "study")
+    record.start(Budget(study_usd=5), {"rollouts/pool": 3})
+    assert record.stop("asked for").why == "asked for"
+    record.resume(Budget(study_usd=6))
+    assert [event.event for event in record.events()] == ["started", "stopped", "resumed"]
+    assert record.standing is None and record.is_continuation and record.terms is not None and record.terms.study_usd == 6

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from rubrics_gym.settings.study import RoleName
 from rubrics_gym.store.attempts import AttemptStore
 from rubrics_gym.store.ledger import LedgerLine, State
 from rubrics_gym.store.serving import work_key
+from rubrics_gym.store.stops import StudyRecord
 from rubrics_gym.studies.estimates import Expectation, Limit, Span, UnitUse, estimate, load_expectations, predicted_sum, use_of_unit
 from rubrics_gym.studies.planning import PlannedJob, Plans, plan_text
 
@@ -25,6 +28,7 @@ PRICES = load_prices(TOP / "resources" / "prices.yaml")
 EXPECTATIONS = load_expectations(TOP / "resources" / "expectations.yaml")
 TODAY = date(2026, 11, 30)
 MODEL = "claude-haiku-4-5"
+DEFAULT = read_file(TOP / "config" / "config.yaml")
 WILDCARDS = {"collection": "pool", "benchmark": "packaged", "task": "a-task", "attempt": "0"}
 
 
@@ -67,7 +71,7 @@ def job(tmp_path: Path) -> PlannedJob:
 
 
 def plans(store: Path) -> Plans:
-    return Plans(load_study(read_file(TOP / "config" / "config.yaml"), "config"), store, PRICES, TODAY, EXPECTATIONS)
+    return Plans(load_study(DEFAULT, "config"), store, PRICES, TODAY, EXPECTATIONS)
 
 
 def test_an_attempt_of_the_same_key_is_served_and_one_of_another_prompt_is_not(
@@ -84,6 +88,15 @@ def test_an_attempt_of_the_same_key_is_served_and_one_of_another_prompt_is_not(
     (line,) = plans(tmp_path / "store").lines([job], tmp_path / "none")
     assert line.served == 0
     assert set(line.estimates) == {"agent"}
+
+
+def test_a_slot_that_is_not_attempted_again_asks_nobody_whatever_became_of_its_attempt(tmp_path: Path, job: PlannedJob) -> None:
+    study = load_study({**DEFAULT, "budget": {"replay_attempts": "never"}}, "config")
+    with suppress(KeyboardInterrupt), AttemptStore(tmp_path / "store", study.name).begin("rollouts/pool/packaged/a-task/0", "a" * 64):
+        raise KeyboardInterrupt
+    changed = dataclasses.replace(job, inputs={**job.inputs, "public": str(tmp_path / "changed")})
+    never, default = (Plans(one, tmp_path / "store", PRICES, TODAY, EXPECTATIONS) for one in (study, load_study(DEFAULT, "config")))
+    assert (never.lines([changed], tmp_path)[0].served, default.lines([changed], tmp_path)[0].served) == (1, 0)
 
 
 def test_an_input_that_is_still_to_be_made_is_never_taken_for_the_stored_one(tmp_path: Path, job: PlannedJob) -> None:
@@ -105,6 +118,11 @@ def test_hours_come_from_measured_jobs_and_are_unknown_without_one(tmp_path: Pat
 
 def test_nothing_to_do_is_said_so() -> None:
     assert "nothing would run" in plan_text("default", [])
+
+
+def test_a_plan_of_a_study_that_stands_still_says_that_it_must_be_resumed_first(tmp_path: Path) -> None:
+    stop = StudyRecord(tmp_path, "default").stop("asked for")
+    assert "default stands still" in plan_text("default", [], stop) and "make resume" in plan_text("default", [], stop)
 
 
 def test_all_tokens_of_a_prompt_count_also_those_kept_for_an_hour() -> None:

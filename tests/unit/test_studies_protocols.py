@@ -2,53 +2,67 @@
 
 from __future__ import annotations
 
-from datetime import date
 from pathlib import Path
 
 import pytest
+from tests.unit.test_models_client import ANSWER, DOLLAR, NOW, PRICES, REQUEST, Scripted
 from tests.workflow.conftest import TOP
 
+from rubrics_gym.models.client import Client
 from rubrics_gym.models.live import Allowance, LiveClient
-from rubrics_gym.models.prices import Price, PriceTable, Rates
-from rubrics_gym.models.request import Message, Request, Response, Usage
 from rubrics_gym.records.archives import UnsafeArchive
 from rubrics_gym.records.files import DamagedFile
 from rubrics_gym.settings.loading import load_study, read_file
+from rubrics_gym.settings.study import Budget
 from rubrics_gym.store.requests import Ledger, Records
+from rubrics_gym.store.stops import StudyRecord
 from rubrics_gym.studies import protocols
 from rubrics_gym.studies.protocols import FinishedRun, unpack_store, write_protocol
 
-RATES = Rates.model_validate({"input": 1, "output": 5, "cache_read": 0.1, "cache_write": 1.25})
-PRICES = PriceTable(version="test", models={"model": (Price(since=date(2026, 1, 1), rates=RATES),)})
-REQUEST = Request(purpose="mine", model="model", system="", messages=(Message(role="user", text="Hello"),), max_tokens=100)
+STUDY = load_study(read_file(TOP / "config" / "config.yaml"), "config")
 FIRST, SECOND = "mine/first/pool", "mine/second/pool"
-
-
-class Answers:
-    def answer(self, request: Request) -> Response:
-        return Response(text="Hi", model="model", usage=Usage(input_tokens=10, output_tokens=4))
 
 
 def ask(store: Path, unit: str, *others: str) -> None:
     with Ledger(store, unit) as ledger:
-        client = LiveClient(Answers, ledger, PRICES, Allowance(1_000_000), others=[Records(store, other) for other in others])
+        client = LiveClient(
+            lambda: Scripted(ANSWER),
+            ledger,
+            PRICES,
+            Allowance(DOLLAR),
+            others=[Records(store, other) for other in others],
+            clock=lambda: NOW,
+        )
         client.ask(REQUEST)
 
 
 def frozen(tmp_path: Path, units: set[str]) -> Path:
     folder = tmp_path / "protocol"
     folder.mkdir()
-    study = load_study(read_file(TOP / "config" / "config.yaml"), "config")
-    write_protocol(folder, study, FinishedRun(TOP, "", [], tmp_path / "store", units, tmp_path / "results", [], {}))
+    write_protocol(folder, STUDY, FinishedRun(TOP, "", [], tmp_path / "store", units, tmp_path / "results", [], {}))
     return folder
 
 
-def test_an_answer_that_was_taken_from_another_unit_is_in_the_protocol(tmp_path: Path) -> None:
+def test_an_answer_that_was_taken_from_another_unit_is_in_the_protocol_and_replayed_without_that_unit(tmp_path: Path) -> None:
     ask(tmp_path / "store", FIRST)
     ask(tmp_path / "store", SECOND, FIRST)
-    unpack_store(frozen(tmp_path, {SECOND}), tmp_path / "replayed")
-    answer = Records(tmp_path / "replayed", SECOND).answer(REQUEST.body(), 0)
-    assert answer is not None and answer.response["text"] == "Hi"
+    replayed = tmp_path / "replayed"
+    unpack_store(frozen(tmp_path, {SECOND}), replayed)
+    assert not (replayed / "requests" / FIRST).exists()
+    answer = Client(Records(replayed, SECOND)).ask(REQUEST)
+    assert (answer.response, answer.served, answer.cost_microdollars) == (ANSWER, "store", 30)
+
+
+def test_the_starts_and_stops_of_the_study_are_packed_and_those_of_others_are_not(tmp_path: Path) -> None:
+    ask(tmp_path / "store", FIRST)
+    for study in (STUDY.name, "other"):
+        StudyRecord(tmp_path / "store", study).start(Budget(), {"rollouts/pool": 3})
+        StudyRecord(tmp_path / "store", study).stop("asked for")
+    replayed = tmp_path / "replayed"
+    unpack_store(frozen(tmp_path, {FIRST}), replayed)
+    standing = StudyRecord(replayed, STUDY.name).standing
+    assert standing is not None and standing.why == "asked for"
+    assert StudyRecord(replayed, "other").events() == []
 
 
 def test_a_protocol_has_its_own_limits_of_size_and_not_those_of_an_agents_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

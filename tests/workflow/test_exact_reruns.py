@@ -138,6 +138,7 @@ BY_NAME: dict[str, Any] = {
     "budget.study_usd": 50.0,
     "budget.study_requests": 10_000,
     "budget.deadline": "2030-01-01T00:00:00Z",
+    "budget.replay_attempts": "never",
     **{f"models.{role}.effort": "low" for role in ("agent", "judge", "miner", "classifier", "second_classifier", "reviewer")},
     "requests.mode": "replay",
     "requests.cache": "1h",

@@ -77,7 +77,8 @@ def grade(
 
 def _findings(bundle: PrivateBundle, path: Path | None, outcome: Outcome | None, run_in_sandbox: SandboxRun | None) -> Findings:
     if outcome is not None and not POLICY[outcome].agents_doing:
-        return Findings(RuleResult(outcome=outcome, reason=f"the attempt was lost: {outcome}"))
+        reason = "nothing was attempted" if outcome is Outcome.NOT_RUN else f"the attempt was lost: {outcome}"
+        return Findings(RuleResult(outcome=outcome, reason=reason))
     try:
         grader: Grader = importlib.import_module(grader_module(bundle.benchmark))
         if path is None or not _handed_in(bundle, path):

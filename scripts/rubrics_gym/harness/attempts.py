@@ -10,18 +10,20 @@ from pathlib import Path
 from typing import Any, Self
 
 from rubrics_gym.harness.artifacts import write_artifacts
-from rubrics_gym.harness.episode import Asks, Attempt, run_episode
+from rubrics_gym.harness.episode import Asks, Attempt, run_episode, start_event
 from rubrics_gym.harness.execution import Judge
 from rubrics_gym.harness.recorder import Recorder, read_trajectory
 from rubrics_gym.harness.sandbox import Sandbox
 from rubrics_gym.harness.scratch import scratch_folder
 from rubrics_gym.harness.snapshots import Snapshots
 from rubrics_gym.models.prompts import Prompt
+from rubrics_gym.records.archives import write_archive
 from rubrics_gym.records.files import append_json_line, iter_json_lines, write_json_lines
 from rubrics_gym.records.tasks import Task
-from rubrics_gym.records.trajectory import EndEvent, FileEvent
+from rubrics_gym.records.trajectory import CommandEvent, EndEvent, Event, FileEvent, MessageEvent, Route, SnapshotEvent
 from rubrics_gym.settings.places import wheel_folder
 from rubrics_gym.settings.study import SandboxPhase
+from rubrics_gym.store.serving import Closed
 from rubrics_gym.tasks.unpacking import unpack_public
 
 SNAPSHOTS = "snapshots.tar.gz"
@@ -101,3 +103,39 @@ def record_attempt(
     if kept is not None:
         kept.write(folder / SNAPSHOTS)
     return end
+
+
+def record_closed(attempt: Attempt, closed: Closed, folder: Path, earlier: Iterable[Path]) -> EndEvent:
+    """Leave in `folder` the files of a slot in which nothing is attempted (any more): what its lost attempt had recorded, and an end that says so.
+
+    Nothing is measured and the same slot gives the same bytes. Snapshots are packed when an attempt ends, so a lost one has none. `earlier` are
+    the folders of the unit's attempts (see `complete_plan`).
+    """
+    events = _recorded(closed.lost.folder / "trajectory.jsonl") if closed.lost is not None else []
+    events = events or [start_event(attempt, closed.at)]
+    commands = [event for event in events if isinstance(event, CommandEvent)]
+    turns = [event for event in events if isinstance(event, MessageEvent) and event.role == "assistant"]
+    end = EndEvent(
+        at=closed.at,
+        reason=f"{'not_run' if closed.lost is None else 'no_end'}: {closed.why}",
+        outcome=closed.outcome,
+        steps=len(turns),
+        commands=sum(event.route is Route.EXECUTED for event in commands),
+        requests=len(turns),
+        cost_microdollars=sum(event.cost_microdollars for event in turns),
+        wall_s=None,
+        working_s=None,
+    )
+    write_json_lines(folder / "trajectory.jsonl", [*events, end])
+    write_archive(folder / "artifacts.tar.gz", {})
+    write_archive(folder / SNAPSHOTS, {})
+    (folder / PLAN).touch()
+    complete_plan(folder, earlier)
+    return end
+
+
+def _recorded(path: Path) -> list[Event]:
+    """What a lost attempt had recorded; nothing when it did not come to it, or its files died with their machine."""
+    if not path.exists():
+        return []
+    return [event for event in read_trajectory(path) if not isinstance(event, (EndEvent, SnapshotEvent))]

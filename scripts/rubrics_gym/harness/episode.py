@@ -42,7 +42,7 @@ class Attempt:
     """What an attempt is: the unit of work, the task, the policy, the limits and where its chances come from."""
 
     unit: str
-    number: int  # 1-based try at this unit
+    number: int  # 1-based try at this unit; 0 in the record of a slot that was never begun
     task: Task
     arm_name: str
     arm: Arm
@@ -51,6 +51,26 @@ class Attempt:
     seed: int
     code: str  # fingerprint of the code that makes it
     lost_attempts: tuple[str, ...] = ()
+
+
+def start_event(attempt: Attempt, at: str) -> StartEvent:
+    """The first line of an attempt's record."""
+    return StartEvent(
+        at=at,
+        unit=attempt.unit,
+        attempt=attempt.number,
+        benchmark=attempt.task.benchmark,
+        task=attempt.task.id,
+        statement=attempt.task.statement,
+        deliverable=attempt.task.deliverable,
+        seed=attempt.seed,
+        model=attempt.model.model,
+        arm=attempt.arm_name,
+        limits=attempt.limits.model_dump(mode="json"),
+        protocol=PROTOCOL,
+        code=attempt.code,
+        lost_attempts=attempt.lost_attempts,
+    )
 
 
 class _Ended(Exception):
@@ -128,22 +148,7 @@ class _Episode:
 
     def start(self) -> None:
         attempt, task, limits = self.attempt, self.attempt.task, self.attempt.limits
-        start = StartEvent(
-            at=_now(),
-            unit=attempt.unit,
-            attempt=attempt.number,
-            benchmark=task.benchmark,
-            task=task.id,
-            statement=task.statement,
-            deliverable=task.deliverable,
-            seed=attempt.seed,
-            model=attempt.model.model,
-            arm=attempt.arm_name,
-            limits=limits.model_dump(mode="json"),
-            protocol=PROTOCOL,
-            code=attempt.code,
-            lost_attempts=attempt.lost_attempts,
-        )
+        start = start_event(attempt, _now())
         self.recorder.append(start)
         self.commands.observe(start)
         self.system = self.agent_prompt.render(

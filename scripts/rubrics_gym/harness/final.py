@@ -13,7 +13,7 @@ from rubrics_gym.harness.sandbox import DiskReserve, Sandbox, SandboxDied
 from rubrics_gym.harness.scratch import scratch_folder
 from rubrics_gym.harness.world import regular_files
 from rubrics_gym.records.archives import write_archive
-from rubrics_gym.records.files import read_json, write_text
+from rubrics_gym.records.files import read_json, write_json, write_text
 from rubrics_gym.records.trajectory import FinalEvent
 from rubrics_gym.settings.study import FinalStart, Limits, SandboxPhase
 from rubrics_gym.store.attempts import Attempt as StoredAttempt
@@ -82,13 +82,24 @@ def _exit_line(event: FinalEvent) -> str:
     return _EXIT_MARK + json.dumps(record, sort_keys=True) + "\n"
 
 
-def obtain_final(store: AttemptStore, unit: str, key: str, code: str, make: Callable[[StoredAttempt], None]) -> tuple[StoredAttempt, bool]:
-    """The final run of a unit, from the store or made now, and whether it was made now. A run that was lost is made once more, never twice.
+def leave_unrun(folder: Path, cap_s: float) -> None:
+    """The files of the final run of an episode that was never run: there is no program, and no exit line."""
+    event = FinalEvent(exit_code=None, timed_out=False, cap_s=cap_s, duration_s=None, deliverable_present=False)
+    write_json(folder / FINAL, event)
+    write_text(folder / "final_run.log", "[not run]\n")
+    write_archive(folder / "final_artifacts.tar.gz", {f"{HARNESS_FOLDER}/final_run.log": folder / "final_run.log"})
+
+
+def obtain_final(
+    store: AttemptStore, unit: str, key: str, code: str, make: Callable[[StoredAttempt], None], *, again: bool = True
+) -> tuple[StoredAttempt, bool]:
+    """The final run of a unit, from the store or made now, and whether it was made now. A run that was lost is made once more (unless `again` is
+    false), never twice.
 
     `make` leaves the run's event as FINAL in the folder of the attempt. Both attempts stay in the store.
     """
     attempt, made = obtain(store, unit, key, code, make)
-    if is_lost(FinalEvent.model_validate(read_json(attempt.folder / FINAL))) and attempt.number == 1:
+    if is_lost(FinalEvent.model_validate(read_json(attempt.folder / FINAL))) and attempt.number == 1 and again:
         _log.warning("%s: the final run was lost: asking once more", unit)
         return make_another(store, unit, key, code, make), True
     return attempt, made

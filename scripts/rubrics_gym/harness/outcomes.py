@@ -21,6 +21,11 @@ def attempt_outcome(events: Sequence[Event]) -> Outcome | None:
     return end.outcome
 
 
+def was_run(events: Sequence[Event]) -> bool:
+    """Whether a slot was attempted at all, with whatever end."""
+    return not any(isinstance(event, EndEvent) and event.outcome is Outcome.NOT_RUN for event in events)
+
+
 def final_outcome(events: Sequence[Event], final: FinalEvent) -> Outcome | None:
     """The outcome of an episode, which is graded on what the run of final.py wrote.
 

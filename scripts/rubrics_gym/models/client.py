@@ -14,6 +14,9 @@ from rubrics_gym.models.policy import POLICY
 from rubrics_gym.models.request import ProviderError, Request, Response
 from rubrics_gym.store.ledger import State
 from rubrics_gym.store.requests import Records, Stored
+from rubrics_gym.store.stops import StudyStopped
+
+__all__ = ["Answer", "Client", "NotRecorded", "StudyStopped"]
 
 log = logging.getLogger(__name__)
 
@@ -26,10 +29,6 @@ class Answer:
     key: str
     cost_microdollars: int
     served: Literal["live", "store"]
-
-
-class StudyStopped(RuntimeError):
-    """The study as a whole may send no more (its cap or its deadline is reached). No fault of the work that asked, and never an answer to it."""
 
 
 class NotRecorded(RuntimeError):

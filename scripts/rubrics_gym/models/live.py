@@ -32,6 +32,7 @@ class Allowance:
     study_microdollars: int | None = None
     study_requests: int | None = None
     deadline: datetime | None = None
+    stopped: str = ""  # why nothing at all may be sent: the study stood still when the unit was opened
 
 
 class LiveClient(Client):
@@ -175,6 +176,10 @@ class LiveClient(Client):
     def _check_allowance(self, max_cost: int) -> None:
         """ProviderError of kind budget when the unit's allowance could be passed, StudyStopped when the study's could."""
         allowance, charged = self._allowance, self._ledger.charged
+        if allowance.stopped:
+            raise StudyStopped(
+                f"{self._ledger.unit}: the study stands still ({allowance.stopped}); nothing was sent. `make resume` goes on."
+            )
         if charged.microdollars + max_cost > allowance.microdollars:
             raise ProviderError(
                 "budget",
@@ -196,12 +201,12 @@ class LiveClient(Client):
         if allowance.study_microdollars is not None and study.microdollars > allowance.study_microdollars:
             raise StudyStopped(
                 f"{self._ledger.unit}: this request could bring the study to {_usd(study.microdollars)}, and its cap is "
-                f"{_usd(allowance.study_microdollars)} (budget.study_usd). It was not sent; everything so far is stored. Raise the cap and run the same command to go on."
+                f"{_usd(allowance.study_microdollars)} (budget.study_usd). It was not sent; everything so far is stored. Raise the cap and `make resume` to go on."
             )
         if allowance.study_requests is not None and study.requests > allowance.study_requests:
             raise StudyStopped(
                 f"{self._ledger.unit}: the study has sent all {allowance.study_requests} requests that it may (budget.study_requests). "
-                "Everything so far is stored. Raise the cap and run the same command to go on."
+                "Everything so far is stored. Raise the cap and `make resume` to go on."
             )
 
     def _record(self, error: ProviderError, sent: LedgerLine) -> None:

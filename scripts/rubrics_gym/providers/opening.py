@@ -17,6 +17,7 @@ from rubrics_gym.settings.places import store_folder
 from rubrics_gym.settings.study import Budget, Mode, ModelSettings, ProviderName, Requests
 from rubrics_gym.store.requests import Ledger, Records
 from rubrics_gym.store.serving import copy_ledger, work_key
+from rubrics_gym.store.stops import StudyRecord, StudyStopped
 from rubrics_gym.store.storage import PATIENCE_S
 
 _LIVE = {ProviderName.ANTHROPIC: "Anthropic", ProviderName.OPENAI: "OpenAI"}
@@ -52,6 +53,7 @@ def open_client(
     asking: str,
     allowance_usd: float | None = None,
     patience_s: float = PATIENCE_S,
+    in_attempt: bool = False,
     **given: Any,
 ) -> Iterator[Client]:
     """A client for one role that asks on behalf of one unit.
@@ -59,6 +61,9 @@ def open_client(
     `account` is the key of the work, whose cost `allowance_usd` bounds (None: budget.job_usd). `prices` is the path of the price table,
     `asking` the rule's resource of that name. In mode replay the client only reads records: no ledger, provider or price is opened.
     Another process that asks for the same unit is waited for, `patience_s` seconds at most.
+
+    While the study stands still, stored answers are served and nothing is sent, unless the unit is part of an attempt (`in_attempt`): that one
+    had begun before, and goes on to its end. A client that meets the study's cap or deadline puts the stop on record, so that the others need not find out one by one.
     """
     how = read_asking(asking)
     errs = None if simulation is None else simulation.model_dump(mode="json")
@@ -66,17 +71,23 @@ def open_client(
     if how.requests.mode is Mode.REPLAY:
         yield Client(Records(store_folder(), unit, account, how.study), others, errs)
         return
+    study = StudyRecord(store_folder(), how.study)
+    standing = None if in_attempt else study.standing
     with Ledger(store_folder(), unit, account, how.study, anew=how.requests.mode is Mode.LIVE, patience_s=patience_s) as ledger:
-        yield LiveClient(
-            lambda: open_provider(model, role, simulation, how.requests, **given),
-            ledger,
-            load_prices(prices),
-            allowance_of(how, allowance_usd),
-            others=others,
-            simulation=errs,
-            longest_wait_s=how.requests.longest_wait_s,
-            batch_poll_s=how.requests.batch_poll_s if role in how.requests.batch and not simulation else None,
-        )
+        try:
+            yield LiveClient(
+                lambda: open_provider(model, role, simulation, how.requests, **given),
+                ledger,
+                load_prices(prices),
+                allowance_of(how, allowance_usd, "" if standing is None else standing.why),
+                others=others,
+                simulation=errs,
+                longest_wait_s=how.requests.longest_wait_s,
+                batch_poll_s=how.requests.batch_poll_s if role in how.requests.batch and not simulation else None,
+            )
+        except StudyStopped as stopped:
+            study.stop(str(stopped))
+            raise
 
 
 @contextmanager
@@ -92,8 +103,8 @@ def open_reader(snakemake: Any, settings: Any, role: str, unit: str, **keyed: st
     copy_ledger(store_folder(), [unit], snakemake.output.requests)
 
 
-def allowance_of(asking: Asking, unit_usd: float | None = None) -> Allowance:
-    """What a unit may spend, and its study with it."""
+def allowance_of(asking: Asking, unit_usd: float | None = None, stopped: str = "") -> Allowance:
+    """What a unit may spend, and its study with it. `stopped`: why it may send nothing."""
     budget: Budget = asking.budget
     return Allowance(
         microdollars=round((budget.job_usd if unit_usd is None else unit_usd) * 1_000_000),
@@ -101,6 +112,7 @@ def allowance_of(asking: Asking, unit_usd: float | None = None) -> Allowance:
         study_microdollars=None if budget.study_usd is None else round(budget.study_usd * 1_000_000),
         study_requests=budget.study_requests,
         deadline=budget.deadline,
+        stopped=stopped,
     )
 
 

@@ -26,6 +26,7 @@ class Outcome(StrEnum):
     PROVIDER_ERROR = "provider_error"
     GRADER_ERROR = "grader_error"
     UNKNOWN = "unknown"
+    NOT_RUN = "not_run"  # planned, and never begun: the study was stopped before, or attempts nothing again
 
 
 class OutcomePolicy(NamedTuple):
@@ -52,4 +53,5 @@ POLICY: dict[Outcome, OutcomePolicy] = {
     Outcome.PROVIDER_ERROR: OutcomePolicy(scored=False, agents_doing=False, may_retry=True, may_mine=False),
     Outcome.GRADER_ERROR: OutcomePolicy(scored=False, agents_doing=False, may_retry=True, may_mine=False),
     Outcome.UNKNOWN: OutcomePolicy(scored=False, agents_doing=False, may_retry=False, may_mine=False),
+    Outcome.NOT_RUN: OutcomePolicy(scored=False, agents_doing=False, may_retry=True, may_mine=False),
 }

@@ -35,7 +35,7 @@ class StartEvent(Record):
     schema_: str = Field(default=TRAJECTORY_SCHEMA, alias="schema")
     at: str  # ISO 8601, UTC
     unit: str  # the logical name of the work, e.g. rollouts/pool/packaged/fair-mean/0
-    attempt: int  # 1-based try at this unit; >1 after an infrastructure loss
+    attempt: int  # 1-based try at this unit; >1 after an infrastructure loss, 0 when none was begun
     benchmark: str
     task: str
     statement: str  # the task as the agent got it
@@ -188,7 +188,7 @@ class EndEvent(Record):
 
     event: Literal["end"] = "end"
     at: str
-    reason: str  # submitted, limit:<which>, no_commands, sandbox_died, provider_error:<kind>
+    reason: str  # submitted, limit:<which>, no_commands, sandbox_died, provider_error:<kind>; of a closed slot not_run:<why>, no_end:<why>
     outcome: Outcome | None
     steps: int
     commands: int

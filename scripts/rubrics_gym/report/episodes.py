@@ -53,12 +53,13 @@ class Episode:
 
 
 def read_episode(path: str | Path) -> Episode:
-    """The episode of a grade file `…/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/grade.json`."""
+    """The episode of a grade file `…/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/grade.json`. One that was not run has no grade."""
     parts = Path(path).parts
     if len(parts) < 7 or parts[-7] != "episodes":
         raise ValueError(f"{path}: expected …/episodes/SPLIT/ARM/REPEAT/BENCHMARK/TASK/grade.json")
     split, arm, repeat, benchmark, task = parts[-6:-1]
-    return Episode(split, arm, int(repeat), benchmark, task, Grade.model_validate(read_json(path)))
+    grade = Grade.model_validate(read_json(path))
+    return Episode(split, arm, int(repeat), benchmark, task, None if grade.outcome is Outcome.NOT_RUN else grade)
 
 
 def one_split(episodes: Iterable[Episode]) -> list[Episode]:

@@ -179,6 +179,7 @@ def attempt_rows(attempts: Iterable[AttemptRow], outcomes: Mapping[str, str], st
             "state": attempt.state.value,
             "reason": outcomes.get(attempt.unit, "") if attempt.state is AttemptState.COMPLETE else "",
             "code": attempt.code[:12],
+            "continuation": attempt.continuation,
             "study": study,
             "simulated": simulated,
         }

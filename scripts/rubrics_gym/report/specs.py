@@ -474,6 +474,7 @@ ATTEMPTS = TableSpec(
             Unit.CODE,
             "Fingerprint of the code that made it: what the store holds is served, whatever the code has become.",
         ),
+        Column("continuation", "In a continuation", Unit.FLAG, "Begun after the study had been stopped and resumed."),
         *origin(),
     ),
     "A lost attempt is an infrastructure loss. It stays on record when its unit is tried again.",

@@ -10,8 +10,17 @@ from pydantic import AwareDatetime, Field
 from rubrics_gym.settings.base import Positive, Seconds, Settings
 
 
+class ReplayAttempts(StrEnum):
+    LOST = "lost"
+    NEVER = "never"
+
+
 class Budget(Settings):
-    """What may be spent. No rule's parameter: raising it is no reason to ask again."""
+    """What may be spent, and when. No rule's parameter: raising it is no reason to ask again.
+
+    Caps and deadline of the study, `pilot` and `replay_attempts` are on record from its first start on: a later start may tighten them, and
+    loosens them only by `make resume`.
+    """
 
     job_usd: Positive = Field(
         100,
@@ -28,6 +37,11 @@ class Budget(Settings):
     study_requests: Positive | None = Field(None, description="Most requests that the whole study may send; null: no such limit.")
     deadline: AwareDatetime | None = Field(
         None, description="No request of the study is sent after this time, e.g. 2026-12-24T18:00:00Z; null: no deadline."
+    )
+    replay_attempts: ReplayAttempts = Field(
+        ReplayAttempts.LOST,
+        description="Which slots (a rollout, an episode) may be attempted again: lost: those whose attempts were all lost; never: none that has an attempt on "
+        "record, whatever became of it.",
     )
 
 

@@ -49,7 +49,7 @@ from rubrics_gym.settings.models import (
     ProviderName,
     ReviewerModel,
 )
-from rubrics_gym.settings.requests import Budget, Endpoint, Mode, Requests, RoleName
+from rubrics_gym.settings.requests import Budget, Endpoint, Mode, ReplayAttempts, Requests, RoleName
 from rubrics_gym.settings.simulation import AgentSimulation, JudgeSimulation, Simulation, TextSimulation
 
 
@@ -198,6 +198,7 @@ __all__ = [
     "ProviderName",
     "Quota",
     "RandomSample",
+    "ReplayAttempts",
     "Report",
     "Reproduction",
     "Requests",

@@ -52,6 +52,7 @@ class Begun(Record):
     pid: int
     host: str
     study: str = ""  # on whose behalf
+    continuation: bool = False  # begun after that study had been stopped and resumed
 
 
 class Completion(Record):
@@ -77,6 +78,7 @@ class AttemptRow(Record):
     state: AttemptState
     begun_at: str
     code: str
+    continuation: bool = False
 
 
 class Attempt:
@@ -154,13 +156,15 @@ class Attempt:
 
 
 class AttemptStore:
-    """The attempts of a store, for one study. `anew`: attempts that other studies made are not served to it."""
+    """The attempts of a store, for one study. `anew`: attempts that other studies made are not served to it. `continuation`: it was stopped and
+    goes on, and what is begun now says so."""
 
-    def __init__(self, location: str | Path, study: str = "", *, anew: bool = False):
+    def __init__(self, location: str | Path, study: str = "", *, anew: bool = False, continuation: bool = False):
         self._location = location
         self._storage = open_storage(location)
         self._study = study
         self._anew = anew
+        self._continuation = continuation
 
     def begin(self, unit: str, key: str, code: str = "") -> Attempt:
         """Put a new attempt on record and take the unit's lease. LeaseHeld when another process works on the unit."""
@@ -168,7 +172,15 @@ class AttemptStore:
         try:
             number = 1 + max((attempt.number for attempt in self._of_key(unit, key)), default=0)
             begun = Begun(
-                unit=unit, key=key, attempt=number, code=code, at=now(), pid=os.getpid(), host=socket.gethostname(), study=self._study
+                unit=unit,
+                key=key,
+                attempt=number,
+                code=code,
+                at=now(),
+                pid=os.getpid(),
+                host=socket.gethostname(),
+                study=self._study,
+                continuation=self._continuation,
             )
             lease.describe(_name(begun))
             name = f"{_unit_name(unit)}/{_name(begun)}"
@@ -226,7 +238,8 @@ class AttemptStore:
         for attempt in self.of_unit(unit) if unit is not None else self._below(_ATTEMPTS):
             begun = attempt.begun
             state = _state(attempt, self._running(begun.unit))
-            found.append(AttemptRow(unit=begun.unit, key=begun.key, attempt=begun.attempt, state=state, begun_at=begun.at, code=begun.code))
+            row = AttemptRow(unit=begun.unit, key=begun.key, attempt=begun.attempt, state=state, begun_at=begun.at, code=begun.code)
+            found.append(row.model_copy(update={"continuation": begun.continuation}))
         return sorted(found, key=lambda row: (row.unit, row.key, row.attempt))
 
     def _of_key(self, unit: str, key: str) -> list[Attempt]:

@@ -1,21 +1,44 @@
-"""Paid work is made once: a complete attempt of the same key is served, whatever the code has become."""
+"""Paid work is made once: a complete attempt of the same key is served, whatever the code has become. A slot (a rollout, an episode) whose work may
+not be made (any more) is closed, and stays visible as what it is: cut off, or never run."""
 
 from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rubrics_gym.records.base import content_hash
 from rubrics_gym.records.files import whole_file, write_json_lines
-from rubrics_gym.settings.asking import read_asking
+from rubrics_gym.records.outcomes import Outcome
+from rubrics_gym.settings.asking import Asking, read_asking
 from rubrics_gym.settings.places import store_folder
-from rubrics_gym.settings.study import Mode
-from rubrics_gym.store.attempts import Attempt, AttemptStore
+from rubrics_gym.settings.study import Mode, ReplayAttempts
+from rubrics_gym.store.attempts import Attempt, AttemptState, AttemptStore
 from rubrics_gym.store.ledger import ledger_name
+from rubrics_gym.store.requests import Ledger
+from rubrics_gym.store.stops import StudyEvent, StudyRecord, StudyStopped
 from rubrics_gym.store.storage import open_storage
+
+
+@dataclass(frozen=True)
+class Closed:
+    """A slot in which nothing is attempted (any more), as its record says it.
+
+    `lost` is the attempt that was begun and has no end; without one nothing was begun.
+    """
+
+    why: str
+    at: str  # when that was settled: of the lost attempt, its beginning
+    lost: Attempt | None = None
+
+    @property
+    def outcome(self) -> Outcome:
+        return Outcome.NOT_RUN if self.lost is None else Outcome.UNKNOWN
 
 
 def work_key(settings: Any, inputs: Mapping[str, str], protocol: str) -> str:
@@ -30,7 +53,77 @@ def work_key(settings: Any, inputs: Mapping[str, str], protocol: str) -> str:
 def open_attempts(asking: str) -> AttemptStore:
     """The attempts of the store, as a rule's resource `asking` says they may be served."""
     how = read_asking(asking)
-    return AttemptStore(store_folder(), how.study, anew=how.requests.mode is Mode.LIVE)
+    continues = StudyRecord(store_folder(), how.study).is_continuation
+    return AttemptStore(store_folder(), how.study, anew=how.requests.mode is Mode.LIVE, continuation=continues)
+
+
+@contextmanager
+def slot(
+    store: AttemptStore,
+    unit: str,
+    key: str,
+    code: str,
+    asking: str,
+    make: Callable[[Attempt], None],
+    close: Callable[[Closed, Path], None],
+) -> Iterator[Path]:
+    """The folder of what a slot holds: its complete attempt, from the store or made now by `make`; or what `close` leaves of a slot that is closed.
+
+    A slot is closed while its study stands still, for good where the study attempts nothing again (`replay_attempts: never`), and when the attempt was cut off
+    because the study's cap or deadline was met. A complete attempt is served in any case.
+    """
+    how = read_asking(asking)
+    found = store.find_complete(unit, key)
+    closed = None if found is not None else why_closed(how, store, unit, key)
+    if found is None and closed is None:
+        try:
+            found, _ = obtain(store, unit, key, code, make)
+        except StudyStopped as stopped:
+            StudyRecord(store_folder(), how.study).stop(str(stopped))  # unless its client has done so
+            closed = why_closed(how, store, unit, key)
+    with tempfile.TemporaryDirectory(prefix="rubrics-gym-slot-") as temporary:
+        if closed is not None:
+            close(closed, Path(temporary))
+        yield Path(temporary) if found is None else found.folder
+
+
+def why_closed(how: Asking, store: AttemptStore, unit: str, key: str) -> Closed | None:
+    """Why nothing may be attempted in a slot without a complete attempt; None when something may, or when somebody is at work (which `begin` says)."""
+    stop = stop_of(how)
+    own = own_attempts(store, unit, key, how.study)
+    never = bool(own) and how.budget.replay_attempts is ReplayAttempts.NEVER
+    if (stop is None and not never) or any(row.state is AttemptState.RUNNING for row in store.rows(unit)):
+        return None
+    lost = next(reversed(store.lost(unit, key)), None)
+    if stop is not None:
+        return Closed(f"the study stands still ({stop.why})", stop.at if lost is None else lost.begun.at, lost)
+    last = own[-1] if lost is None else lost
+    return Closed(f"attempt {last.name} is on record (budget.replay_attempts: never)", last.begun.at, lost)
+
+
+def own_attempts(store: AttemptStore, unit: str, key: str, study: str) -> list[Attempt]:
+    """Attempts by which a slot counts as attempted: those of the study, whatever their settings, and those of the key, whoever made them."""
+    return [attempt for attempt in store.of_unit(unit) if attempt.begun.key == key or attempt.begun.study == study]
+
+
+def settle_requests(asking: str, units: Iterable[str]) -> None:
+    """Close what a killed process left open in the ledgers of a slot that is not attempted again, so that its requests have an end in every table."""
+    how = read_asking(asking)
+    if how.requests.mode is Mode.REPLAY:
+        return
+    storage = open_storage(store_folder())
+    for unit in units:
+        if storage.read_log(ledger_name(unit)) is not None:
+            Ledger(store_folder(), unit, study=how.study).close()
+
+
+def stop_of(how: Asking) -> StudyEvent | None:
+    """The stop that stands. A met cap or deadline is put on record as one; in a replay, which sends nothing, neither counts."""
+    record = StudyRecord(store_folder(), how.study)
+    standing = record.standing
+    if standing is None and how.requests.mode is not Mode.REPLAY and (why := record.limit_met(how.budget)):
+        standing = record.stop(why)
+    return standing
 
 
 def obtain(store: AttemptStore, unit: str, key: str, code: str, make: Callable[[Attempt], None]) -> tuple[Attempt, bool]:
@@ -58,19 +151,19 @@ def _made(attempt: Attempt, make: Callable[[Attempt], None]) -> Attempt:
     return attempt
 
 
-def deliver(attempt: Attempt, outputs: Mapping[str, str]) -> None:
-    """Copy files of an attempt (name -> output path) to where a rule declares them."""
+def deliver(folder: Path, outputs: Mapping[str, str]) -> None:
+    """Copy files of an attempt's folder (name -> output path) to where a rule declares them."""
     for name, output in outputs.items():
         with whole_file(output) as temporary:
-            shutil.copyfile(attempt.folder / name, temporary)
+            shutil.copyfile(folder / name, temporary)
 
 
-def hand_over(store: AttemptStore, attempt: Attempt, files: Mapping[str, str], units: Iterable[str], output: Any) -> None:
-    """Give a rule its outputs: files of an attempt (name -> name of the output, where the rule has it), the ledgers of the units that asked, and
-    the list of all attempts of the unit."""
-    deliver(attempt, {name: output[named] for name, named in files.items() if output.get(named)})
-    copy_ledger(store_folder(), units, output.requests)
-    write_attempts(store, attempt.begun.unit, output.attempts)
+def hand_over(store: AttemptStore, unit: str, folder: Path, files: Mapping[str, str], asked: Iterable[str], output: Any) -> None:
+    """Give a rule its outputs: files of what a slot holds (name -> name of the output, where the rule has it), the ledgers of the units that asked,
+    and the list of all attempts of the unit."""
+    deliver(folder, {name: output[named] for name, named in files.items() if output.get(named)})
+    copy_ledger(store_folder(), asked, output.requests)
+    write_attempts(store, unit, output.attempts)
 
 
 def write_attempts(store: AttemptStore, unit: str, path: str) -> None:

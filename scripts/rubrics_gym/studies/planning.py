@@ -16,11 +16,12 @@ from rubrics_gym.harness.episode import PROTOCOL
 from rubrics_gym.models.prices import PriceTable
 from rubrics_gym.settings.rules import CollectRollout, RunEpisode
 from rubrics_gym.settings.slices import SLICES
-from rubrics_gym.settings.study import RoleName, Study
+from rubrics_gym.settings.study import ReplayAttempts, RoleName, Study
 from rubrics_gym.settings.units import KEYED_INPUTS, UNITS, units_of
 from rubrics_gym.store.attempts import AttemptStore
 from rubrics_gym.store.ledger import LedgerLine, read_requests
-from rubrics_gym.store.serving import work_key
+from rubrics_gym.store.serving import own_attempts, work_key
+from rubrics_gym.store.stops import StudyEvent
 from rubrics_gym.studies.estimates import NOTHING, Estimate, Expectation, Limit, Span, UnitUse, estimate, use_of_unit
 
 ROLES: dict[str, RoleName] = {
@@ -52,7 +53,7 @@ class PlanLine:
 
     rule: str
     jobs: int
-    served: int  # whose attempt is in the store, complete and under the same key: nothing is asked
+    served: int  # whose attempt is in the store, complete and under the same key, or is not made again: nothing is asked
     hours: float | None  # of one core; None when no job of the rule was ever measured
     gpu_jobs: int
     estimates: dict[RoleName, Estimate] = field(default_factory=dict)
@@ -92,11 +93,14 @@ class Plans:
         return PlanLine(rule, len(jobs), len(jobs) - len(to_do), hours, sum(job.gpu for job in to_do), estimates)
 
     def _is_served(self, job: PlannedJob, made_now: set[str]) -> bool:
-        """Whether the store holds the attempt that a job asks for. An input that is still to be made may turn out to be another one: then no."""
+        """Whether the store holds the attempt that a job asks for, or the only one that the slot may have (`replay_attempts: never`). An input that is
+        still to be made may turn out to be another one: then a complete attempt is not served."""
         inputs = {name: str(job.inputs[name]) for name in KEYED_INPUTS[job.rule] if job.inputs.get(name)}
+        (unit,) = units_of(job.rule, self._study, job.wildcards)["agent"]
+        if self._study.budget.replay_attempts is ReplayAttempts.NEVER and own_attempts(self._attempts, unit, "", self._study.name):
+            return True
         if any(path in made_now or not Path(path).exists() for path in inputs.values()):
             return False
-        (unit,) = units_of(job.rule, self._study, job.wildcards)["agent"]
         key = work_key(SLICES[job.rule](self._study, job.wildcards), inputs, PROTOCOL)
         return self._attempts.find_complete(unit, key) is not None
 
@@ -162,10 +166,16 @@ def _seconds_on_record(folder: Path) -> dict[str, list[float]]:
 COLUMNS = ("rule", "jobs", "in store", "asks", "requests", "tokens in", "out", "dollars", "core hours", "from")
 
 
-def plan_text(study: str, lines: Sequence[PlanLine]) -> str:
-    """The plan as a table for a terminal. Ranges are low to high; a dash is what is not known."""
+def plan_text(study: str, lines: Sequence[PlanLine], stop: StudyEvent | None = None) -> str:
+    """The plan as a table for a terminal. Ranges are low to high; a dash is what is not known. `stop` is the one that stands, if any: then the plan
+    is of what would run if the study went on."""
+    standing = (
+        []
+        if stop is None
+        else [f"{study} stands still since {stop.at}: nothing is begun or asked before `make resume`, which also plans what was not run."]
+    )
     if not lines:
-        return f"{study}: nothing would run, and nothing would be asked."
+        return "\n".join([*standing, f"{study}: nothing would run, and nothing would be asked."])
     asking = [line for line in lines if line.rule in UNITS]
     rows = [COLUMNS, *(row for line in asking for row in _rows(line)), _total(lines)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
@@ -177,7 +187,7 @@ def plan_text(study: str, lines: Sequence[PlanLine]) -> str:
         "In store: attempts that the store holds complete under the same key; they are served, and cost nothing. Readers and judges are served",
         "answer by answer while they run: what is shown for them is the most that they may have to ask. Dollars at today's prices.",
     ]
-    return "\n".join([f"Plan of {study}", "", table[0], rule, *table[1:-1], rule, table[-1], "", *filter(None, notes)])
+    return "\n".join([*standing, f"Plan of {study}", "", table[0], rule, *table[1:-1], rule, table[-1], "", *filter(None, notes)])
 
 
 def _rows(line: PlanLine) -> Iterable[tuple[str, ...]]:

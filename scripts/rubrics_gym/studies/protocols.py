@@ -128,7 +128,7 @@ class FinishedRun:
 
 def write_protocol(folder: Path, study: Study, run: FinishedRun) -> Manifest:
     """Write lock, manifest and archive of a finished run."""
-    stored = {path.relative_to(run.store).as_posix(): path for path in stored_files(run.store, run.units)}
+    stored = {path.relative_to(run.store).as_posix(): path for path in stored_files(run.store, run.units, study.name)}
     made = {path.relative_to(run.results).as_posix(): path for path in run.artefacts}
     members = {f"store/{name}": path for name, path in stored.items()}
     members |= {f"inputs/{path}": run.top / path for path in run.inputs}
@@ -154,11 +154,13 @@ def write_protocol(folder: Path, study: Study, run: FinishedRun) -> Manifest:
     return manifest
 
 
-def stored_files(store: Path, units: Iterable[str]) -> Iterator[Path]:
-    """Every file of the store that belongs to some units: ledgers, the responses that they name, attempts with what was lost.
+def stored_files(store: Path, units: Iterable[str], study: str) -> Iterator[Path]:
+    """Every file of the store that a study needs of some units: ledgers, the responses that they name, attempts with what was lost; and the study's
+    starts and stops, which say why a planned slot was not run.
 
     DamagedFile when the store knows nothing of a unit. A response that two units share is given once.
     """
+    yield from sorted((store / "studies" / study).glob("*.json"))
     answered: set[str] = set()
     for unit in sorted(set(units)):
         ledger, attempts = store / ledger_name(unit), store / "attempts" / unit
