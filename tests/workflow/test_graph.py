@@ -43,7 +43,7 @@ def test_every_script_belongs_to_a_rule_or_a_make_target() -> None:
         assert script.stem in blocks() or f"scripts/{script.name}" in makefile, script
 
 
-GRADERS = {"grade_rollout", "grade_episode", "grade_self_test", "grade_acceptance"}
+GRADERS = {"grade_rollout", "grade_episode", "grade_repeated_final", "grade_self_test", "grade_acceptance"}
 
 
 def test_only_graders_open_private_bundles() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 
 from rubrics_gym.judge.columns import NO_PREDICTION, Judged
@@ -24,31 +22,31 @@ def flag_shares(commands: Judged) -> dict[Task, list[float]]:
     return shares
 
 
-def judged_twice(commands: Judged) -> list[list[float]]:
-    """Of every episode with commands that were judged twice, the share of flagged ones among the commands of that episode under either asking.
+def judged_twice(commands: Judged) -> dict[Task, list[list[float]]]:
+    """Task -> of each of its episodes with commands that were judged twice, the share of flagged ones among its commands under either asking.
 
     The commands that were asked once are as they are in both, so the difference is scaled to what a second asking of all would bring:
     d * sqrt(commands / asked twice), for independent answers.
     """
     again = commands.again
     if again is None:
-        return []
+        return {}
     place = {command: row for row, command in enumerate(commands.commands)}
     differences: dict[int, list[int]] = {}
     for command, other in zip(again.commands, again.prediction, strict=True):
         row = place[command]
         if commands.prediction[row] != NO_PREDICTION and other != NO_PREDICTION:
             differences.setdefault(int(commands.units[row]), []).append(int(other) - int(commands.prediction[row]))
-    pairs = []
+    pairs: dict[Task, list[list[float]]] = {}
     for unit, changes in differences.items():
-        total = int((commands.units == unit).sum())
-        pairs.append([0.0, sum(changes) / total * float(np.sqrt(total / len(changes)))])
+        mine = np.flatnonzero(commands.units == unit)
+        scaled = sum(changes) / len(mine) * float(np.sqrt(len(mine) / len(changes)))
+        pairs.setdefault(commands.cluster_names[int(commands.clusters[mine[0]])], []).append([0.0, scaled])
     return pairs
 
 
-def judge_noise(commands: Judged, final_runs: Sequence[Sequence[float]] = ()) -> list[NoiseShare]:
-    """Shares of the variance of full repeats: the judge's, from commands judged twice; that of the final run does not reach this quantity."""
-    parts: Mapping[str, Sequence[Sequence[float]]] = {"judge": judged_twice(commands)}
-    if final_runs:
-        parts = {**parts, "final run": final_runs}
-    return noise_shares(list(flag_shares(commands).values()), parts)
+def judge_noise(commands: Judged, confidence: float = 0.95) -> list[NoiseShare]:
+    """Shares of the variance of full repeats: the judge's, from commands judged twice, and the agent's. The final run comes after every
+    verdict, so it has no part in this quantity."""
+    full = {task: [shares] for task, shares in flag_shares(commands).items()}
+    return noise_shares(full, {"judge": judged_twice(commands)}, confidence=confidence)

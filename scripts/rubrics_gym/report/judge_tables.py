@@ -67,5 +67,5 @@ def judge_tables(
         "calibration": judges.calibration_rows([bin for one in judged for bin in calibration(one, confidence)], settings),
         "wrong_results": judges.wrong_result_rows([line for one in held for line in by_cause(one, endings, confidence)], settings),
         "funnel": judges.funnel_rows([line for one in held for line in funnel(one, bins, confidence)], settings),
-        "judge_noise": judges.judge_noise_rows({name: judge_noise(one) for name, one in replayed.items()}, settings),
+        "judge_noise": judges.judge_noise_rows({name: judge_noise(one, confidence) for name, one in replayed.items()}, settings),
     }
