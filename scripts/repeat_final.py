@@ -1,5 +1,7 @@
 """Run final.py of an episode once more in a clean sandbox, from what the episode left. A run that was lost stays lost."""
 
+from pathlib import Path
+
 from rubrics_gym.harness.attempts import WorkPlace
 from rubrics_gym.harness.final import run_final
 from rubrics_gym.records.files import write_json
@@ -11,12 +13,12 @@ with job(snakemake, RunFinal) as (settings, log), WorkPlace(snakemake.input.publ
     final = run_final(
         place.task.deliverable,
         place.data,
-        snakemake.input.artifacts,
+        Path(snakemake.input.artifacts),
         settings.sandbox,
         settings.limits,
         settings.start,
-        snakemake.output.run_log,
-        snakemake.output.artifacts,
+        Path(snakemake.output.run_log),
+        Path(snakemake.output.artifacts),
         wheel_folder(),
     )
     write_json(snakemake.output.final, final)

@@ -268,7 +268,16 @@ def judge_tables() -> dict[str, list[dict[str, Any]]]:
         for place, unit in enumerate(sorted({command[0] for command in own["matched"].commands}))
     }
     return {
-        **judge_tables_of(own, baselines(own["task_only"]), bins, endings, settings, sizes),
+        **judge_tables_of(
+            own,
+            baselines(own["task_only"]),
+            bins,
+            endings,
+            settings,
+            sizes,
+            {"pool": {"runtime:own_logic": 30.0, "runtime:api_changed": 10.0, "output_format": 20.0}, "elsewhere": {"wrong_metric": 3.0}},
+            {"matched": {"time_limit": 4.0, "own_logic": 1.5, "passed": 9.0}},
+        ),
         "replaced": [replaced_row(found, STUDY, simulated=True) for found in rows.values()],
     }
 

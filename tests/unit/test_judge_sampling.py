@@ -77,6 +77,17 @@ def test_a_run_that_says_nothing_is_counted_and_not_weighed() -> None:
     assert (found.unknown, found.verified) == (40, 160)
 
 
+def test_effective_verdicts_and_shares_that_no_competition_moves() -> None:
+    """Four verdicts of weight 1 and four of weight 2 are worth 7.2 equal ones; a precision of 1 everywhere is no certainty."""
+    rows = [row.model_copy(update={"ran": True, "failed": row.flagged}) for row in verdicts(6, chances=(1.0, 0.5), count=8, tasks=4)]
+    rows = [row.model_copy(update={"flagged": n < 4, "failed": n < 4, "probability": 1.0 if n < 4 else 0.5}) for n, row in enumerate(rows)]
+    found = weighted(rows)
+    assert found.effective == pytest.approx(12**2 / 20)
+    for rate in (found.precision, found.recall, found.recall_stratified):
+        assert (rate.estimate, rate.high) == (1.0, 1.0) and rate.low == pytest.approx(0.025 ** (1 / 4)) and rate.clusters == 4
+        assert rate.interval.endswith("clopper_pearson_clusters")
+
+
 def test_impossible_chances_and_nothing_at_all_are_refused() -> None:
     row = verdicts(5, chances=(1.0, 1.0), count=1)[0]
     for changes in ({"probability": 0.0}, {"probability": 1.5}):

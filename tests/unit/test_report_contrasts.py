@@ -7,14 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.example_report import ARMS, PUBLISHED, STUDY, episodes, grade
+from tests.example_report import ARMS, PUBLISHED, STUDY, cells, episodes, grade
 
 from rubrics_gym.records.files import write_json
 from rubrics_gym.records.outcomes import Outcome
 from rubrics_gym.report.arms import arm_rates, ranking, results_per_arm
+from rubrics_gym.report.contamination import mark
 from rubrics_gym.report.contrasts import Options, analyses, contrast_rows, contrasts, pair
 from rubrics_gym.report.designs import changes, ladder, noise_rows, planner
 from rubrics_gym.report.episodes import SCORE, Episode, outcomes, read_repeated_final, standings
+from rubrics_gym.report.evaluation_figures import runs_figure
 from rubrics_gym.report.published import identical_runs, published_rows, read_published, rebuilt_t
 from rubrics_gym.settings.study import Arm, CodeRuns, JudgeSettings
 
@@ -75,6 +77,34 @@ def test_the_declared_order_is_a_testing_sequence_and_the_default_is_not() -> No
     running = [max(row["p"] for row in declared[: place + 1]) for place in range(3)]
     assert [row["p_sequence"] for row in declared] == running
     assert all(row["p_sequence"] is None for row in contrasts(data, pairs, STUDY, True, Options(draws=100), endpoints=["valid"]))
+
+
+def test_equal_differences_have_the_exact_interval_of_none_that_differs() -> None:
+    """Five competitions, no difference in any: t and bootstrap identify nothing; with 95% fewer than 52% of competitions would show one."""
+    data = played({"a": [[V, V]] * 5, "b": [[V, V]] * 5, "c": [[N, N]] * 5})
+    pairs = [("a", "b"), ("a", "c")]
+    equal, whole = contrasts(data, pairs, STUDY, False, Options(draws=100), endpoints=["valid"])
+    most = 100 * (1 - 0.025 ** (1 / 5))
+    assert (equal["estimate"], equal["low"], equal["high"]) == (0, pytest.approx(-most), pytest.approx(most))
+    assert (whole["estimate"], whole["low"], whole["high"]) == (100, pytest.approx(100 - 2 * most), 100)
+    for row in (equal, whole):
+        assert row["interval_kind"] == "clopper_pearson_clusters" and "zero variance" in row["note"] and (row["n"], row["clusters"]) == (20, 5)
+        assert row["bootstrap_low"] is None and row["p_t"] is None and row["detectable"] is None
+    readings = {row["analysis"]: row for row in analyses(data, pairs[:1], STUDY, False, Options(draws=100))}
+    assert readings["paired_t"]["low"] == equal["low"] and readings["non_inferiority"]["says"] == "not identified: zero variance"
+    seconds = {("b", f"t{n}"): {0: 3.0} for n in range(5)}
+    (time,) = contrast_rows([pair("x", "y", "s", seconds, seconds, scale=1.0, bounded=False)], STUDY, True, "quick", Options(draws=50))
+    assert time["estimate"] == 0 and time["low"] is None and "not identified: zero variance" in time["note"]
+
+
+def test_an_arm_that_was_never_planned_and_one_of_which_nothing_is_known_are_no_zeros() -> None:
+    data = played({"a": [[V, N]] * 3, "b": [[L, L]] * 3})
+    for pairs in ([("a", "missing")], [("missing", "a")]):
+        rows = [*contrasts(data, pairs, STUDY, False, Options(draws=50)), *analyses(data, pairs, STUDY, False, Options(draws=50))]
+        assert all(row["estimate"] is None and row["note"] for row in rows)
+    (_, lost) = results_per_arm(data, STUDY, False)
+    assert lost["by_run"] == "–*, –* (–)" and lost["validity"] is None and (lost["bound_low"], lost["bound_high"]) == (0, 1)
+    assert "nothing known" in runs_figure(cells("arms", mark(results_per_arm(data, STUDY, False), ())))
 
 
 def test_a_time_goes_through_the_same_machinery_without_bounds() -> None:

@@ -7,7 +7,7 @@ cannot be weighted: what needs it is *not identified*, and printed as such.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from rubrics_gym.judge.measuring import Rate, as_rate, share
 from rubrics_gym.records.base import Record
 from rubrics_gym.records.rubrics import RubricKind
 from rubrics_gym.records.shadows import ShadowRun, ShadowState
-from rubrics_gym.statistics.intervals import mean_t, proportion, ratio
+from rubrics_gym.statistics.intervals import ONE_CLUSTER, effective_weight, equal_clusters, mean_t, proportion
 
 NEEDS: dict[str, tuple[bool, ...]] = {  # measure -> the verdicts (flagged) that must have had a chance to run
     "precision": (True,),
@@ -103,6 +103,7 @@ class Sampled(Record):
     flagged: int
     flagged_verified: int
     clean_verified: int
+    effective: float  # equally weighted verdicts that the verified ones are worth
     precision: Rate
     npv: Rate
     recall: Rate
@@ -142,7 +143,7 @@ def weighted(verdicts: Iterable[SampledVerdict], confidence: float = 0.95) -> Sa
 
     def stratified(name: str, statistic: Callable[[np.ndarray], float | None]) -> Rate:
         blocked = _blocked(name, never)
-        return _not_identified(blocked, len(names)) if blocked else _jackknifed(clusters, statistic, int(verified.sum()), confidence)
+        return _not_identified(blocked, len(names)) if blocked else jackknifed_share(clusters, statistic, int(verified.sum()), confidence)
 
     begg = _BeggGreenes(flagged, failed, verified, weights)
     return Sampled(
@@ -154,6 +155,7 @@ def weighted(verdicts: Iterable[SampledVerdict], confidence: float = 0.95) -> Sa
         flagged=int(flagged.sum()),
         flagged_verified=int((flagged & verified).sum()),
         clean_verified=int((~flagged & verified).sum()),
+        effective=effective_weight(weights),
         precision=rate("precision", failed, flagged),
         npv=rate("npv", ~failed, ~flagged),
         recall=rate("recall", flagged, failed),
@@ -181,16 +183,10 @@ def _not_identified(why: str, clusters: int) -> Rate:
 
 
 def _weighted_share(clusters: np.ndarray, hit: np.ndarray, of: np.ndarray, weights: np.ndarray, confidence: float, groups: int) -> Rate:
-    """A share of weighted sums over clusters. With equal weights it is the plain proportion, with its guard against false certainty."""
-    used = weights[of]
-    if len(used) and np.ptp(used) == 0:
-        interval = proportion(np.bincount(clusters[of & hit], minlength=groups), np.bincount(clusters[of], minlength=groups), confidence)
-    else:
-        hits, total = (np.bincount(clusters[chosen], weights=weights[chosen], minlength=groups) for chosen in (of & hit, of))
-        interval = ratio(hits, total, confidence, n=int(of.sum()))
-    found = as_rate(interval, "nothing of the kind was verified")
-    ends = [None if end is None else min(1.0, max(0.0, end)) for end in (found.low, found.high)]
-    return found.model_copy(update={"low": ends[0], "high": ends[1], "interval": f"weighted_{found.interval}"})
+    """A share of weighted sums over clusters, with the guard of a proportion against false certainty."""
+    hits, total = (np.bincount(clusters[chosen], weights=weights[chosen], minlength=groups) for chosen in (of & hit, of))
+    found = as_rate(proportion(hits, total, confidence, n=int(of.sum())), "nothing of the kind was verified")
+    return found.model_copy(update={"interval": f"weighted_{found.interval}"})
 
 
 class _BeggGreenes:
@@ -216,20 +212,26 @@ class _BeggGreenes:
         return mass[0] / sum(mass) if sum(mass) else None
 
 
-def _jackknifed(clusters: np.ndarray, statistic: Callable[[np.ndarray], float | None], n: int, confidence: float) -> Rate:
-    """A statistic of chosen commands with the delete-one-cluster jackknife's standard error and a t quantile."""
+def jackknifed_share(clusters: np.ndarray, statistic: Callable[[np.ndarray], float | None], n: int, confidence: float) -> Rate:
+    """A share that is a statistic of chosen commands (boolean, shape (commands,)), with the delete-one-cluster jackknife's standard error and
+    a t quantile. Where no competition moves it, the interval is that of equal clusters."""
     names = np.unique(clusters)
-    estimate = statistic(np.ones(len(clusters), dtype=bool))
     kind = "jackknife_t"
+
+    def rate(estimate: float | None, note: str, low: float | None = None, high: float | None = None) -> Rate:
+        return Rate(estimate=estimate, low=low, high=high, n=n, clusters=len(names), interval=kind, note=note)
+
+    estimate = statistic(np.ones(len(clusters), dtype=bool))
     if estimate is None:
-        note = "not identified: nothing of the kind was verified"
-        return Rate(estimate=None, low=None, high=None, n=n, clusters=len(names), interval=kind, note=note)
-    without: Sequence[float | None] = [statistic(clusters != name) for name in names]
-    known = [value for value in without if value is not None]
-    if len(known) < len(names) or len(names) < 2:
-        note = "no interval: without one of the competitions it is not identified"
-        return Rate(estimate=estimate, low=None, high=None, n=n, clusters=len(names), interval=kind, note=note)
+        return rate(None, "not identified: nothing of the kind was verified")
+    if len(names) < 2:
+        return rate(estimate, ONE_CLUSTER)
+    known = [value for value in (statistic(clusters != name) for name in names) if value is not None]
+    if len(known) < len(names):
+        return rate(estimate, "no interval: without one of the competitions it is not identified")
+    if np.ptp(known) < 1e-12:
+        return as_rate(equal_clusters(min(1.0, max(0.0, estimate)), n, len(names), confidence), "")
     around = mean_t([len(names) * estimate - (len(names) - 1) * value for value in known], confidence, n=n)
-    half = None if around.low is None or around.high is None else (around.high - around.low) / 2
-    ends = (None, None) if half is None else (max(0.0, estimate - half), min(1.0, estimate + half))
-    return Rate(estimate=estimate, low=ends[0], high=ends[1], n=n, clusters=len(names), interval=kind, note=around.note)
+    assert around.low is not None and around.high is not None
+    half = (around.high - around.low) / 2
+    return rate(estimate, "", max(0.0, estimate - half), min(1.0, estimate + half))

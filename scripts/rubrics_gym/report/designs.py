@@ -71,7 +71,7 @@ def ladder(
         seen = known > 0
         rate = proportion(np.nansum(table, axis=1)[seen], known[seen], confidence)
         one = pair(name, before, "valid", values.get(name, {}), values.get(before, {})) if before is not None else None
-        step = paired_t([] if one is None else one.differences, confidence, 0 if one is None else one.n)
+        step = paired_t([] if one is None else one.differences, confidence, 0 if one is None else one.n, None if one is None else one.reach)
         if one is None:
             step = replace(step, note="the first row")
         judge = arm.judge

@@ -8,6 +8,7 @@ from typing import Any
 from rubrics_gym.judge.exposure import CategoryLine, ConfusionCell, RubricLine, StageLine
 from rubrics_gym.judge.measuring import CalibrationBin, CurvePoint, Measured, Rate, TypeRecall
 from rubrics_gym.judge.pairs import JudgePair
+from rubrics_gym.judge.reweighting import Reweighted
 from rubrics_gym.judge.wrong_results import WrongResultLine
 from rubrics_gym.report.writing import Row
 from rubrics_gym.settings.slices import MeasureJudge
@@ -63,7 +64,7 @@ def precision_recall_rows(table: Iterable[Measured], settings: MeasureJudge, siz
                 "abstentions": "; ".join(f"{reason}: {count}" for reason, count in line.abstentions.items()),
                 **line.confusion.model_dump(),
                 **{key: value for name, rate in rates.items() for key, value in cells(name, rate).items()},
-                "cost_per_verdict": None if line.baseline else round(line.cost_microdollars / line.commands),
+                "cost_per_verdict": None if line.baseline else round(line.cost_microdollars / (line.commands + line.left_out)),
                 "contaminated": line.library in settings.contaminated,
                 "n": line.commands,
                 "clusters": line.competitions,
@@ -254,6 +255,28 @@ def funnel_rows(table: Iterable[StageLine], settings: MeasureJudge) -> list[Row]
             "count": line.count,
             **interval("kept", line.kept),
             **of_rate(line.kept),
+            **provenance(settings),
+        }
+        for line in table
+    ]
+
+
+def reweighted_rows(table: Iterable[Reweighted], settings: MeasureJudge) -> list[Row]:
+    """One row per judge and mix. Table `reweighted`."""
+    return [
+        {
+            **_who(line.judge, line.library),
+            "target": line.target,
+            "by": line.by,
+            "covered": line.covered,
+            **cells("observed", line.observed),
+            **cells("recall", line.recall),
+            "bound_low": line.bound_low,
+            "bound_high": line.bound_high,
+            **cells("precision", line.precision),
+            "effective": line.effective,
+            "contaminated": line.library in settings.contaminated,
+            **of_rate(line.recall),
             **provenance(settings),
         }
         for line in table

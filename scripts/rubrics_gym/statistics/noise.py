@@ -154,8 +154,8 @@ def _with_intervals(
     of_variance, of_share = (_jackknifed(statistic, every, confidence) for statistic in (variance, share))
     cut = [None if value is None else max(0.0, value) for value in of_variance]
     shares = [None if value is None else min(1.0, max(0.0, value)) for value in of_share]
-    if not note and of_variance[0] is not None and of_variance[1] is None:
-        note = "no interval: fewer than two clusters were repeated, or without one of them it is not identified"
+    if not note and any(value is not None and low is None for value, low, _ in (of_variance, of_share)):
+        note = "interval not identified: fewer than two clusters were repeated, none moves the estimate, or without one there is none"
     return NoiseShare(source, cut[0], cut[1], cut[2], shares[0], shares[1], shares[2], n, clusters, note)
 
 
@@ -181,7 +181,7 @@ def _never_differed(own: _Squares, confidence: float) -> str:
     """What none of so many clusters says: the exact upper bound of the share of clusters in which a repeat would differ."""
     most = 1 - (1 - confidence) ** (1 / own.clusters)
     return (
-        f"no interval: none of {own.groups} repeats differed, in {own.clusters} clusters; a difference may show in up to {100 * most:.0f}% "
+        f"interval not identified: none of {own.groups} repeats differed, in {own.clusters} clusters; a difference may show in up to {100 * most:.0f}% "
         "of clusters"
     )
 
