@@ -54,7 +54,11 @@ def test_recall_and_precision_on_another_mix_are_recovered_and_covered() -> None
 def test_what_a_mix_does_not_identify_is_said_and_bounded() -> None:
     commands = simulated(1)
     half = on(commands, {"crash": 1.0, "never_judged": 1.0})
-    assert half.covered == 0.5 and half.bound_low == pytest.approx(half.recall.estimate / 2) and half.bound_high == pytest.approx(half.bound_low + 0.5)
+    assert (
+        half.covered == 0.5
+        and half.bound_low == pytest.approx(half.recall.estimate / 2)
+        and half.bound_high == pytest.approx(half.bound_low + 0.5)
+    )
     assert half.precision.estimate is None and "how many commands pass" in half.precision.note
     for mix in ({"never_judged": 2.0, PASSED: 3.0}, {PASSED: 1.0}, {}):
         nothing = on(commands, mix)

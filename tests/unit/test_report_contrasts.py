@@ -88,7 +88,9 @@ def test_equal_differences_have_the_exact_interval_of_none_that_differs() -> Non
     assert (equal["estimate"], equal["low"], equal["high"]) == (0, pytest.approx(-most), pytest.approx(most))
     assert (whole["estimate"], whole["low"], whole["high"]) == (100, pytest.approx(100 - 2 * most), 100)
     for row in (equal, whole):
-        assert row["interval_kind"] == "clopper_pearson_clusters" and "zero variance" in row["note"] and (row["n"], row["clusters"]) == (20, 5)
+        assert (
+            row["interval_kind"] == "clopper_pearson_clusters" and "zero variance" in row["note"] and (row["n"], row["clusters"]) == (20, 5)
+        )
         assert row["bootstrap_low"] is None and row["p_t"] is None and row["detectable"] is None
     readings = {row["analysis"]: row for row in analyses(data, pairs[:1], STUDY, False, Options(draws=100))}
     assert readings["paired_t"]["low"] == equal["low"] and readings["non_inferiority"]["says"] == "not identified: zero variance"

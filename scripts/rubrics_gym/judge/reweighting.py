@@ -40,9 +40,7 @@ class Reweighted(Record):
     effective: float  # equally weighted failures that the weighted ones are worth
 
 
-def reweighted(
-    commands: Judged, classes: Sequence[str], target: str, by: str, mix: Mix, confidence: float = 0.95
-) -> Reweighted:
+def reweighted(commands: Judged, classes: Sequence[str], target: str, by: str, mix: Mix, confidence: float = 0.95) -> Reweighted:
     """The rates of a judge on a mix. `classes` gives the class of every command (PASSED for those that did not fail).
 
     Raises ValueError for a mass that is negative or not finite.
@@ -73,8 +71,10 @@ def reweighted(
 
     covered = float(masses[counts > 0].sum() / masses.sum()) if len(names) else None
     n = int(used.sum())
-    found = jackknifed_share(commands.clusters[used], _within(recall, used), n, confidence) if n else _not_identified(
-        "no judged command failed with a class of this mix"
+    found = (
+        jackknifed_share(commands.clusters[used], _within(recall, used), n, confidence)
+        if n
+        else _not_identified("no judged command failed with a class of this mix")
     )
     both = used | passed
     found_precision = (
@@ -93,7 +93,9 @@ def reweighted(
 
 def failure_types(commands: Judged) -> list[str]:
     """The class of every command by the type of its failure."""
-    return [commands.type_names[code] if failed and code >= 0 else PASSED for code, failed in zip(commands.types, commands.failed, strict=True)]
+    return [
+        commands.type_names[code] if failed and code >= 0 else PASSED for code, failed in zip(commands.types, commands.failed, strict=True)
+    ]
 
 
 def categories(commands: Judged, bins: Bins) -> list[str]:

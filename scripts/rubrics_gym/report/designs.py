@@ -169,9 +169,7 @@ def _episode_noise(
     return {EVERY_ARM: shares(every)} | {arm: shares([arm]) for arm in apart}
 
 
-JUDGE_ELSEWHERE = (
-    "not identified: another verdict makes another episode, so the judge's part of an outcome cannot be had by judging again; its part of the flags is in judge_noise"
-)
+JUDGE_ELSEWHERE = "not identified: another verdict makes another episode, so the judge's part of an outcome cannot be had by judging again; its part of the flags is in judge_noise"
 
 
 def _noise_row(arm: str, groups: Sequence[Sequence[float]], study: str, simulated: bool, confidence: float) -> Row:

@@ -18,7 +18,9 @@ ARMS = TableSpec(
         Column("medals", "Medals", Unit.COUNT),
         Column("above_median", "Above median", Unit.COUNT),
         Column(
-            "by_run", "Per run", help="Valid / medals / above median of each run, in order; mean valid of the known runs in brackets. *: outcomes missing; –: nothing known."
+            "by_run",
+            "Per run",
+            help="Valid / medals / above median of each run, in order; mean valid of the known runs in brackets. *: outcomes missing; –: nothing known.",
         ),
         Column("best_possible", "Best possible", Unit.COUNT, "Planned, without competitions on which nothing can be valid."),
         Column("at_best", "At best", Unit.FLAG, "As many valid as are possible."),

@@ -78,7 +78,10 @@ def judge_tables(
                 for name, one in replayed.items()
                 for line in [
                     *(reweighted(one, categories(one, bins), target, "category", mix, confidence) for target, mix in mixes.items()),
-                    *(reweighted(one, failure_types(one), "shadow", "failure type", shadows[name], confidence) for _ in shadows.keys() & {name}),
+                    *(
+                        reweighted(one, failure_types(one), "shadow", "failure type", shadows[name], confidence)
+                        for _ in shadows.keys() & {name}
+                    ),
                 ]
             ],
             settings,

@@ -295,7 +295,10 @@ def noise_cells(one: NoiseShare, of: str, quantity: str) -> Row:
         "source": one.source,
         "of": of,
         "quantity": quantity,
-        **{name: None if value is None else value**0.5 for name, value in (("sd", one.variance), ("sd_low", one.low), ("sd_high", one.high))},
+        **{
+            name: None if value is None else value**0.5
+            for name, value in (("sd", one.variance), ("sd_low", one.low), ("sd_high", one.high))
+        },
         "share": one.share,
         "share_low": one.share_low,
         "share_high": one.share_high,

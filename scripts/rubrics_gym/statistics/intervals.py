@@ -121,9 +121,7 @@ def mean_t(cluster_means: ArrayLike, confidence: float = 0.95, n: int | None = N
     return Interval(estimate, estimate - half, estimate + half, count, len(means), kind, confidence)
 
 
-def paired_t(
-    differences: ArrayLike, confidence: float = 0.95, n: int | None = None, reach: tuple[float, float] | None = None
-) -> Interval:
+def paired_t(differences: ArrayLike, confidence: float = 0.95, n: int | None = None, reach: tuple[float, float] | None = None) -> Interval:
     """t interval of the mean of paired differences of cluster means, shape (clusters,), in the unit of the differences.
 
     The clusters are taken as a sample from a population of such clusters. Where all are equal the variance is zero and t identifies nothing.
