@@ -85,9 +85,9 @@ def contrasts_figure(rows: Sequence[Cells], endpoint: str = "valid") -> str:
     with figure(height=1.3 + 0.32 * len(chosen), rows=chosen, title=title) as (_, axes, out):
         axes.axvline(0, color=MUTED, linewidth=0.9)
         for place, row in enumerate(chosen):
-            bounds = [number(row[name]) for name in ("bound_low", "bound_high")]
-            if int(row["missing"]) and None not in bounds:
-                axes.plot(bounds, [place + 0.22] * 2, color=WARN, linewidth=1.4, solid_capstyle="butt")
+            low, high = number(row["bound_low"]), number(row["bound_high"])
+            if int(row["missing"]) and low is not None and high is not None:
+                axes.plot([low, high], [place + 0.22] * 2, color=WARN, linewidth=1.4, solid_capstyle="butt")
             dot(axes, place, row, "estimate", "low", "high", 1, SERIES[0])
         rows_axis(axes, [f"{row['first']} − {row['second']}  (n={row['n']}, {row['clusters']} competitions)" for row in chosen])
         axes.set_xlabel(

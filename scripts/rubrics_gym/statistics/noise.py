@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -47,7 +48,7 @@ def run_spread(groups: Iterable[Sequence[float]], confidence: float = 0.95) -> S
 
 
 Statistic = Callable[[np.ndarray], float | None]  # of the chosen clusters, shape (clusters,)
-Repeated = Mapping[Hashable, Sequence[Sequence[float]]]  # cluster -> its groups of identical runs
+Repeated = Mapping[Any, Sequence[Sequence[float]]]  # cluster -> its groups of identical runs
 
 
 @dataclass(frozen=True, slots=True)
