@@ -104,6 +104,7 @@ rule measure_feedback:
         alarms="<results>/tables/alarms.csv",
         rubric_alarms="<results>/tables/rubric_alarms.csv",
         sampled="<results>/tables/sampled.csv",
+        sampled_types="<results>/tables/sampled_types.csv",
     log:
         "<logs>/measure_feedback.log",
     benchmark:

@@ -15,7 +15,7 @@ from rubrics_gym.failures.taxonomy import load_taxonomy
 from rubrics_gym.judge.baselines import baselines
 from rubrics_gym.judge.columns import judged
 from rubrics_gym.judge.replay import ReplayedVerdict
-from rubrics_gym.judge.sampling import SampledVerdict, outcome_flips, weighted
+from rubrics_gym.judge.sampling import SampledVerdict, outcome_flips, weighted, weighted_recall_by_type
 from rubrics_gym.judge.wrong_results import Ending
 from rubrics_gym.libraries.exposure import audit
 from rubrics_gym.records.failures import Distribution, ObservedCommand, Share, TaskCounts
@@ -31,7 +31,7 @@ from rubrics_gym.report.dashboard import build_dashboard
 from rubrics_gym.report.designs import ladder, noise_rows, planner
 from rubrics_gym.report.episodes import Episode
 from rubrics_gym.report.failures import failure_rate_rows, mix_distance_rows
-from rubrics_gym.report.feedback import Alarm, Shown, alarm_rows, feedback_rows, rubric_alarm_rows, sampled_row
+from rubrics_gym.report.feedback import Alarm, Shown, alarm_rows, feedback_rows, rubric_alarm_rows, sampled_row, sampled_type_rows
 from rubrics_gym.report.judge_tables import judge_tables as judge_tables_of
 from rubrics_gym.report.ledger import attempt_rows, request_rows, unit_cost_rows
 from rubrics_gym.report.libraries import Run, distance_rows, supply_rows
@@ -289,13 +289,14 @@ def feedback_tables() -> dict[str, list[dict[str, Any]]]:
                     (True, None, False)[n % 5 % 3], n % 7 == 0, frozenset(list(judge_libraries()["matched"])[n % 3 : n % 3 + 1])) for n in range(60)]  # fmt: skip
     sampled = [
         SampledVerdict(unit=f"u{n}", benchmark="packaged", task=f"competition-{n % 6}", step=n, index=0, judge="matched", library="matched", flagged=n % 3 == 0,
-                       probability=0.0 if n % 3 == 0 else 0.5, ran=n % 6 == 1, failed=n % 12 == 1 if n % 6 == 1 else None)
+                       probability=0.0 if n % 3 == 0 else 0.5, ran=n % 6 == 1, failed=n % 12 == 1 if n % 6 == 1 else None, failure_type="own_logic" if n % 12 == 1 else None)
         for n in range(60)
     ]  # fmt: skip
     return {
         "feedback": feedback_rows(counts, STUDY, simulated=True),
         "alarms": alarm_rows("matched", "matched", raised, STUDY, simulated=True),
         "rubric_alarms": rubric_alarm_rows("matched", "matched", raised, judge_libraries()["matched"], STUDY, simulated=True),
+        "sampled_types": sampled_type_rows("matched", "escalated", weighted_recall_by_type(sampled), STUDY, simulated=True),
         "sampled": [sampled_row("matched", "escalated", weighted(sampled), outcome_flips([]), STUDY, simulated=True)],
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rubrics_gym.judge.sampling import SampledVerdict, weighted
+from rubrics_gym.judge.sampling import SampledVerdict, weighted, weighted_recall_by_type
 
 
 def verdicts(
@@ -86,6 +86,24 @@ def test_effective_verdicts_and_shares_that_no_competition_moves() -> None:
     for rate in (found.precision, found.recall, found.recall_stratified):
         assert (rate.estimate, rate.high) == (1.0, 1.0) and rate.low == pytest.approx(0.025 ** (1 / 4)) and rate.clusters == 4
         assert rate.interval.endswith("clopper_pearson_clusters")
+
+
+def test_recall_by_type_is_weighted_and_needs_both_verdicts() -> None:
+    """Time-outs are missed three times as often as crashes are; each type by itself."""
+    rng = np.random.default_rng(9)
+    rows = []
+    for number in range(3000):
+        kind = ("crash", "time_limit", None)[rng.integers(3)]
+        flagged = bool(rng.random() < {"crash": 0.9, "time_limit": 0.3, None: 0.1}[kind])
+        chance = 0.4 if flagged else 0.8
+        ran = bool(rng.random() < chance)
+        rows.append(SampledVerdict(unit="u", benchmark="b", task=f"t{number % 20}", step=number, index=0, judge="j", library=None, flagged=flagged, probability=chance,
+                                   ran=ran, failed=kind is not None if ran else None, failure_type=kind if ran else None))  # fmt: skip
+    crash, late = weighted_recall_by_type(rows)
+    assert (crash.failure_type, late.failure_type) == ("crash", "time_limit")
+    assert crash.recall.low < 0.9 < crash.recall.high and late.recall.low < 0.3 < late.recall.high and late.recall.clusters == 20
+    only_clean = [row.model_copy(update={"probability": 0.0, "ran": False, "failed": None}) if row.flagged else row for row in rows]
+    assert all(line.recall.estimate is None and "never run" in line.recall.note for line in weighted_recall_by_type(only_clean))
 
 
 def test_impossible_chances_and_nothing_at_all_are_refused() -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 
 from rubrics_gym.judge.columns import NO_PREDICTION, predicted
-from rubrics_gym.judge.measuring import Rate, as_rate, share
+from rubrics_gym.judge.measuring import Rate, TypeRecall, as_rate, share
 from rubrics_gym.records.base import Record
 from rubrics_gym.records.rubrics import RubricKind
 from rubrics_gym.records.shadows import ShadowRun, ShadowState
@@ -45,6 +45,7 @@ class SampledVerdict(Record):
     probability: float
     ran: bool
     failed: bool | None
+    failure_type: str | None = None  # of a command that failed
     unknown: str = ""
 
 
@@ -72,6 +73,7 @@ def shadowed(runs: Iterable[ShadowRun], kinds: Mapping[str, RubricKind]) -> list
                 probability=run.probability,
                 ran=ran,
                 failed=run.failed if run.state is ShadowState.RAN else None,
+                failure_type=run.failure_type if run.state is ShadowState.RAN else None,
                 unknown=run.reason if run.state is ShadowState.UNKNOWN else "",
             )
         )
@@ -164,6 +166,17 @@ def weighted(verdicts: Iterable[SampledVerdict], confidence: float = 0.95) -> Sa
         recall_stratified=stratified("recall", begg.recall),
         specificity_stratified=stratified("specificity", begg.specificity),
     )
+
+
+def weighted_recall_by_type(verdicts: Iterable[SampledVerdict], confidence: float = 0.95) -> list[TypeRecall]:
+    """Weighted recall of every type of failure that was verified, by name: time-outs apart from crashes. Raises as `weighted`."""
+    rows = list(verdicts)
+    found = []
+    for name in sorted({row.failure_type for row in rows if row.failed and row.failure_type}):
+        of_type = [row if row.failed is None else row.model_copy(update={"failed": row.failure_type == name}) for row in rows]
+        recall = weighted(of_type, confidence).recall
+        found.append(TypeRecall(judge=rows[0].judge, library=rows[0].library, failure_type=name, recall=recall))
+    return found
 
 
 def _why_never(of: np.ndarray, chance: np.ndarray, verified: np.ndarray, name: str) -> str:

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from rubrics_gym.failures.detection import failed_command, output_of
-from rubrics_gym.failures.types import Rules, failure_type
+from rubrics_gym.failures.detection import failed_command, typed
+from rubrics_gym.failures.types import Rules
 from rubrics_gym.records.shadows import ShadowRun, ShadowState
 from rubrics_gym.records.trajectory import CommandEvent, CommandKind, Event, Route, SnapshotEvent, StartEvent, VerdictEvent
 from rubrics_gym.settings.study import Shadows
@@ -109,13 +109,6 @@ def _with_outcome(row: ShadowRun, command: CommandEvent | None, rules: Rules) ->
     if command is None:
         return row.model_copy(update={"state": ShadowState.UNKNOWN, "reason": INFRASTRUCTURE})
     failed = failed_command(command, rules)
-    typed = (
-        failure_type(
-            output_of(command), rules, exit_code=command.exit_code, timed_out=command.timed_out, out_of_memory=command.out_of_memory
-        ).type
-        if failed
-        else None
-    )
     return row.model_copy(
         update={
             "exit_code": command.exit_code,
@@ -123,7 +116,7 @@ def _with_outcome(row: ShadowRun, command: CommandEvent | None, rules: Rules) ->
             "out_of_memory": command.out_of_memory,
             "masked_pipe": command.masked_pipe,
             "failed": failed,
-            "failure_type": typed,
+            "failure_type": typed(command, rules).type if failed else None,
             "duration_s": command.duration_s,
             "output_head": command.output_head,
             "output_tail": command.output_tail,

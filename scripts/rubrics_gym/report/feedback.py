@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rubrics_gym.failures.detection import failed_command
+from rubrics_gym.failures.detection import failed_command, typed
 from rubrics_gym.failures.types import Rules
 from rubrics_gym.judge.columns import NO_PREDICTION, predicted
 from rubrics_gym.judge.exposure import bin_of
-from rubrics_gym.judge.measuring import Rate, share
+from rubrics_gym.judge.measuring import Rate, TypeRecall, share
 from rubrics_gym.judge.sampling import Sampled, SampledVerdict
 from rubrics_gym.records.rubrics import Rubric
 from rubrics_gym.records.trajectory import (
@@ -137,6 +137,7 @@ def sampled_verdicts(events: Sequence[Event], escalate: Escalate, rubrics: Mappi
             continue
         said = predicted(event.verdict, kinds)[0]
         ran = command.route is Route.EXECUTED
+        failed = failed_command(command, rules) if ran else None
         found.append(
             SampledVerdict(
                 unit=start.unit,
@@ -149,7 +150,8 @@ def sampled_verdicts(events: Sequence[Event], escalate: Escalate, rubrics: Mappi
                 flagged=None if said == NO_PREDICTION else bool(said),
                 probability=0.0 if event.verdict.flagged is None else escalate.flagged if event.verdict.flagged else escalate.clean,
                 ran=ran,
-                failed=failed_command(command, rules) if ran else None,
+                failed=failed,
+                failure_type=typed(command, rules).type if failed else None,
             )
         )
     return found
@@ -308,6 +310,23 @@ def rubric_alarm_rows(
             }
         )
     return sorted(rows, key=lambda row: (-row["harmed"], -row["false"], row["rubric"]))
+
+
+def sampled_type_rows(arm: str, source: str, found: Iterable[TypeRecall], study: str, simulated: bool) -> list[Row]:
+    """One arm and way in which commands came to be run, type by type. Table `sampled_types`."""
+    return [
+        {
+            "arm": arm,
+            "library": line.library or NO_LIBRARY,
+            "source": source,
+            "failure_type": line.failure_type,
+            **interval("recall", line.recall),
+            **of_rate(line.recall),
+            "study": study,
+            "simulated": simulated,
+        }
+        for line in found
+    ]
 
 
 def sampled_row(arm: str, source: str, found: Sampled, flips: Rate, study: str, simulated: bool) -> Row:

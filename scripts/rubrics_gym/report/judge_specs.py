@@ -311,6 +311,20 @@ SAMPLED = TableSpec(
     ),
 )
 
+SAMPLED_TYPES = TableSpec(
+    "sampled_types",
+    "Recall by type, from verdicts that were run by chance",
+    "Of the failures of each type, how many were flagged at all: time-outs apart from crashes, weighted by one over the logged chance.",
+    (
+        Column("arm", "Arm", Unit.CODE),
+        Column("library", "Library", Unit.CODE),
+        Column("source", "Runs"),
+        Column("failure_type", "Failure", Unit.CODE),
+        *estimate("recall", "Recall"),
+        *evidence(),
+    ),
+)
+
 REWEIGHTED = TableSpec(
     "reweighted",
     "Recall on other mixes",
@@ -353,5 +367,5 @@ REWEIGHTED = TableSpec(
 
 SPECS = (
     PRECISION_RECALL, JUDGE_MEASURES, RECALL_BY_TYPE, JUDGE_CATEGORIES, JUDGE_CONFUSION, JUDGE_RUBRICS, JUDGE_PAIRS, CURVE, CALIBRATION, WRONG_RESULTS,
-    FUNNEL, FEEDBACK, ALARMS, RUBRIC_ALARMS, SAMPLED, REWEIGHTED,
+    FUNNEL, FEEDBACK, ALARMS, RUBRIC_ALARMS, SAMPLED, SAMPLED_TYPES, REWEIGHTED,
 )  # fmt: skip
