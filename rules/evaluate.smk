@@ -107,7 +107,7 @@ rule repeat_final:
 
 rule grade_repeated_final:
     input:
-        unpack(self_test_of),
+        unpack(grader_inputs),
         trajectory="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/trajectory.jsonl",
         final="<results>/repeated_finals/{split}/{arm}/{repeat}/{benchmark}/{task}/{again}/final.json",
         artifacts="<results>/repeated_finals/{split}/{arm}/{repeat}/{benchmark}/{task}/{again}/final_artifacts.tar.gz",
