@@ -331,6 +331,7 @@ wildcard_constraints:
     task="[A-Za-z0-9][A-Za-z0-9_.-]*",
     attempt=r"\d+",
     repeat=r"\d+",
+    again=r"\d+",
     split=STUDY.evaluation.split,
     collection=one_of([*STUDY.collections, loading.HELDOUT]),
     library=one_of(STUDY.libraries),
@@ -461,6 +462,15 @@ def shadowed_episodes():
 def shadows_of(folder):
     """Where the shadow runs of an episode lie."""
     return f"{folder.replace(f'{RESULTS}/episodes/', f'{RESULTS}/shadows/', 1)}.jsonl"
+
+
+def repeated_finals():
+    """Folders of the final runs that are made again."""
+    return [
+        f"{folder.replace(f'{RESULTS}/episodes/', f'{RESULTS}/repeated_finals/', 1)}/{again}"
+        for folder in every_episode()
+        for again in range(1, STUDY.evaluation.repeated_finals + 1)
+    ]
 
 
 def heldout_failures(name):

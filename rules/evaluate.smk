@@ -86,6 +86,50 @@ rule grade_episode:
         "../scripts/grade_episode.py"
 
 
+# The final run made again from what the episode left, and graded likewise: how much of the noise is the harness's own.
+rule repeat_final:
+    input:
+        public="<results>/tasks/{benchmark}/{task}/public.tar.gz",
+        artifacts="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/artifacts.tar.gz",
+    output:
+        final="<results>/repeated_finals/{split}/{arm}/{repeat}/{benchmark}/{task}/{again}/final.json",
+        run_log="<results>/repeated_finals/{split}/{arm}/{repeat}/{benchmark}/{task}/{again}/final_run.log",
+        artifacts="<results>/repeated_finals/{split}/{arm}/{repeat}/{benchmark}/{task}/{again}/final_artifacts.tar.gz",
+    log:
+        "<logs>/repeat_final/{split}/{arm}/{repeat}/{benchmark}/{task}/{again}.log",
+    benchmark:
+        "<benchmarks>/repeat_final/{split}/{arm}/{repeat}/{benchmark}/{task}/{again}.tsv"
+    params:
+        settings=settings("repeat_final"),
+        code=code("repeat_final"),
+    message:
+        "Final run of {wildcards.task} made again, {wildcards.again} ({wildcards.arm}, repeat {wildcards.repeat})"
+    script:
+        "../scripts/repeat_final.py"
+
+
+rule grade_repeated_final:
+    input:
+        unpack(grader_inputs),
+        trajectory="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/trajectory.jsonl",
+        final="<results>/repeated_finals/{split}/{arm}/{repeat}/{benchmark}/{task}/{again}/final.json",
+        artifacts="<results>/repeated_finals/{split}/{arm}/{repeat}/{benchmark}/{task}/{again}/final_artifacts.tar.gz",
+        private="<results>/tasks/{benchmark}/{task}/private.tar.gz",
+    output:
+        grade="<results>/repeated_finals/{split}/{arm}/{repeat}/{benchmark}/{task}/{again}/grade.json",
+    log:
+        "<logs>/grade_repeated_final/{split}/{arm}/{repeat}/{benchmark}/{task}/{again}.log",
+    benchmark:
+        "<benchmarks>/grade_repeated_final/{split}/{arm}/{repeat}/{benchmark}/{task}/{again}.tsv"
+    params:
+        settings=settings("grade_repeated_final"),
+        code=code("grade_repeated_final", also=grader, without=lambda w: what_no_grader_runs(w.benchmark)),
+    message:
+        "Grading final run {wildcards.again} of {wildcards.task} ({wildcards.arm}, repeat {wildcards.repeat})"
+    script:
+        "../scripts/grade_repeated_final.py"
+
+
 # Judged commands run for real after their episode, from snapshots. Nothing flows back into the episode.
 rule run_shadows:
     input:

@@ -37,6 +37,8 @@ rule measure_judge:
         events=lambda w: heldout_failures("events.parquet"),
         categories=lambda w: heldout_failures("categories.parquet"),
         causes=lambda w: heldout_failures("causes.parquet"),
+        distributions=expand("<results>/distributions/{distribution}.json", distribution=STUDY.distributions),
+        shadows=lambda w: [shadows_of(folder) for folder in shadowed_episodes()],
         types="resources/failure_types.yaml",
         api_changes="resources/api_changes.tsv",
     output:
@@ -52,6 +54,7 @@ rule measure_judge:
         wrong_results="<results>/tables/wrong_results.csv",
         funnel="<results>/tables/funnel.csv",
         judge_noise="<results>/tables/judge_noise.csv",
+        reweighted="<results>/tables/reweighted.csv",
     log:
         "<logs>/measure_judge.log",
     benchmark:
@@ -101,6 +104,7 @@ rule measure_feedback:
         alarms="<results>/tables/alarms.csv",
         rubric_alarms="<results>/tables/rubric_alarms.csv",
         sampled="<results>/tables/sampled.csv",
+        sampled_types="<results>/tables/sampled_types.csv",
     log:
         "<logs>/measure_feedback.log",
     benchmark:

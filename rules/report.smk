@@ -4,6 +4,7 @@
 rule build_tables:
     input:
         grades=lambda w: files("grade.json", every_episode()),
+        again=lambda w: files("grade.json", repeated_finals()),
         rubrics=expand("<results>/libraries/{library}/rubrics.jsonl", library=STUDY.libraries),
         manifests=expand("<results>/libraries/{library}/manifest.json", library=STUDY.libraries),
         distributions=expand("<results>/distributions/{distribution}.json", distribution=STUDY.distributions),

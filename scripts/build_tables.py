@@ -11,7 +11,7 @@ from rubrics_gym.report.arms import arm_rates, ranking, results_per_arm
 from rubrics_gym.report.contamination import mark
 from rubrics_gym.report.contrasts import Options, analyses, contrasts
 from rubrics_gym.report.designs import ladder, noise_rows, planner
-from rubrics_gym.report.episodes import read_episode
+from rubrics_gym.report.episodes import read_episode, read_repeated_final
 from rubrics_gym.report.libraries import distance_rows, supply_rows
 from rubrics_gym.report.mixes import failure_mix, library_rows
 from rubrics_gym.report.published import published_rows, read_published
@@ -27,6 +27,7 @@ with job(snakemake, BuildTables) as (settings, log):
     )
     of_study = {"study": settings.study, "simulated": settings.simulated}
     episodes = [read_episode(path) for path in snakemake.input.grades]
+    again = [read_repeated_final(path) for path in snakemake.input.again]
     distributions = {Path(path).stem: Distribution.model_validate(read_json(path)) for path in snakemake.input.distributions}
     libraries = {
         name: (LibraryManifest.model_validate(read_json(manifest)), read_records(rubrics, Rubric))
@@ -46,7 +47,7 @@ with job(snakemake, BuildTables) as (settings, log):
     }
     made = {name: (spec, mark(rows, settings.contaminated)) for name, (spec, rows) in made.items()}
     made |= {
-        "noise": (specs.NOISE, noise_rows(episodes, confidence=confidence, **of_study)),
+        "noise": (specs.NOISE, noise_rows(episodes, again, judged, confidence=confidence, **of_study)),
         "planner": (specs.PLANNER, planner(episodes, confidence=confidence, **of_study)),
         "published_results": (
             specs.PUBLISHED_RESULTS,

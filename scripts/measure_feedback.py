@@ -5,13 +5,22 @@ from pathlib import Path
 from rubrics_gym.failures.types import load_rules
 from rubrics_gym.harness.outcomes import was_run
 from rubrics_gym.harness.recorder import read_trajectory
-from rubrics_gym.judge.sampling import outcome_flips, shadowed, weighted
+from rubrics_gym.judge.sampling import outcome_flips, shadowed, weighted, weighted_recall_by_type
 from rubrics_gym.records.files import read_json, read_records
 from rubrics_gym.records.rubrics import Rubric
 from rubrics_gym.records.shadows import ShadowRun
 from rubrics_gym.records.trajectory import FinalEvent
-from rubrics_gym.report.feedback import alarm_rows, alarms, feedback_rows, rubric_alarm_rows, sampled_row, sampled_verdicts, shown
-from rubrics_gym.report.judge_specs import ALARMS, FEEDBACK, RUBRIC_ALARMS, SAMPLED
+from rubrics_gym.report.feedback import (
+    alarm_rows,
+    alarms,
+    feedback_rows,
+    rubric_alarm_rows,
+    sampled_row,
+    sampled_type_rows,
+    sampled_verdicts,
+    shown,
+)
+from rubrics_gym.report.judge_specs import ALARMS, FEEDBACK, RUBRIC_ALARMS, SAMPLED, SAMPLED_TYPES
 from rubrics_gym.report.writing import write_table
 from rubrics_gym.settings.job import job
 from rubrics_gym.settings.rules import MeasureFeedback
@@ -44,6 +53,11 @@ with job(snakemake, MeasureFeedback) as (settings, log):
     write_table(RUBRIC_ALARMS, rows, snakemake.output.rubric_alarms)
     once = outcome_flips([], confidence)  # within an episode a command runs once
     sampled = [sampled_row(arm, "escalated", weighted(found, confidence), once, **labels) for arm, found in drawn.items() if found]
+    types = [
+        row
+        for arm, found in drawn.items()
+        for row in sampled_type_rows(arm, "escalated", weighted_recall_by_type(found, confidence), **labels)
+    ]
     runs = {}
     for run in (run for path in snakemake.input.shadows for run in read_records(path, ShadowRun)):
         runs.setdefault(run.arm, []).append(run)
@@ -51,5 +65,7 @@ with job(snakemake, MeasureFeedback) as (settings, log):
         rubrics = libraries.get(settings.arms[arm].library or "", {})
         verdicts = shadowed(found, {key: rubric.kind for key, rubric in rubrics.items()})
         sampled += [sampled_row(arm, "shadow", weighted(verdicts, confidence), outcome_flips(found, confidence), **labels)]
+        types += sampled_type_rows(arm, "shadow", weighted_recall_by_type(verdicts, confidence), **labels)
     write_table(SAMPLED, sampled, snakemake.output.sampled)
+    write_table(SAMPLED_TYPES, types, snakemake.output.sampled_types)
     log.info("%d episodes, %d verdicts shown", len(counts), sum(len(found) for found in raised.values()))

@@ -7,13 +7,15 @@ from rubrics_gym.harness.recorder import read_trajectory
 from rubrics_gym.judge.baselines import baselines
 from rubrics_gym.judge.columns import judged
 from rubrics_gym.judge.replay import ReplayedVerdict, replay
+from rubrics_gym.judge.reweighting import shadow_mix
 from rubrics_gym.judge.static_checks import static_verdict
 from rubrics_gym.judge.truth import command_bins, episode_endings
 from rubrics_gym.records.columns import read_columns
-from rubrics_gym.records.failures import Categorized, Cause, FailureEvent
+from rubrics_gym.records.failures import Categorized, Cause, Distribution, FailureEvent
 from rubrics_gym.records.files import iter_records, read_json, read_records
 from rubrics_gym.records.grades import Grade
 from rubrics_gym.records.rubrics import Rubric
+from rubrics_gym.records.shadows import ShadowRun
 from rubrics_gym.report.judge_tables import JUDGE_TABLES, judge_tables
 from rubrics_gym.report.writing import write_table
 from rubrics_gym.settings.job import job
@@ -42,7 +44,13 @@ with job(snakemake, MeasureJudge) as (settings, log):
         causes = [cause for path in snakemake.input.causes for cause in read_columns(path, Cause)]
         endings = episode_endings([events[0].unit for events in trajectories], grades, causes)
         sizes = {name: len(rubrics) for name, rubrics in libraries.items()}
-        made = judge_tables(replayed, {"static_checks": static, **baselines(static)}, bins, endings, settings, sizes)
+        distributions = {Path(path).stem: Distribution.model_validate(read_json(path)) for path in snakemake.input.distributions}
+        mixes = {name: {share.bin: float(share.count) for share in mix.shares} for name, mix in distributions.items()}
+        runs = {}
+        for run in (run for path in snakemake.input.shadows for run in read_records(path, ShadowRun)):
+            runs.setdefault(run.arm, []).append(run)
+        shadows = {arm: shadow_mix(found) for arm, found in runs.items()}
+        made = judge_tables(replayed, {"static_checks": static, **baselines(static)}, bins, endings, settings, sizes, mixes, shadows)
     else:
         log.warning("no code ran in the execute episodes: there is nothing to judge, and the tables are empty")
     for name, rows in made.items():

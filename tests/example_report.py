@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from rubrics_gym.failures.taxonomy import load_taxonomy
 from rubrics_gym.judge.baselines import baselines
 from rubrics_gym.judge.columns import judged
 from rubrics_gym.judge.replay import ReplayedVerdict
-from rubrics_gym.judge.sampling import SampledVerdict, outcome_flips, weighted
+from rubrics_gym.judge.sampling import SampledVerdict, outcome_flips, weighted, weighted_recall_by_type
 from rubrics_gym.judge.wrong_results import Ending
 from rubrics_gym.libraries.exposure import audit
 from rubrics_gym.records.failures import Distribution, ObservedCommand, Share, TaskCounts
@@ -30,7 +31,7 @@ from rubrics_gym.report.dashboard import build_dashboard
 from rubrics_gym.report.designs import ladder, noise_rows, planner
 from rubrics_gym.report.episodes import Episode
 from rubrics_gym.report.failures import failure_rate_rows, mix_distance_rows
-from rubrics_gym.report.feedback import Alarm, Shown, alarm_rows, feedback_rows, rubric_alarm_rows, sampled_row
+from rubrics_gym.report.feedback import Alarm, Shown, alarm_rows, feedback_rows, rubric_alarm_rows, sampled_row, sampled_type_rows
 from rubrics_gym.report.judge_tables import judge_tables as judge_tables_of
 from rubrics_gym.report.ledger import attempt_rows, request_rows, unit_cost_rows
 from rubrics_gym.report.libraries import Run, distance_rows, supply_rows
@@ -112,6 +113,13 @@ def episodes(competitions: int = 6, repeats: int = 2) -> list[Episode]:
     found[3] = Episode("quick", "notice", 0, "packaged", "competition-3", grade(Outcome.LOST_FINAL, "competition-3"))
     found[-1] = Episode("quick", "execute", repeats - 1, "packaged", f"competition-{competitions - 1}", None)
     return found
+
+
+def repeated_finals(played: list[Episode]) -> list[Episode]:
+    """The first arm's final runs made once again; every seventh ends otherwise."""
+    first = [one for one in played if one.arm == next(iter(ARMS)) and one.known]
+    other = [grade(Outcome.INVALID if one.value("valid") else Outcome.VALID, one.task) for one in first]
+    return [replace(one, grade=other[place]) if place % 7 == 0 else one for place, one in enumerate(first)]
 
 
 def rubric(number: int, title: str = "") -> Rubric:
@@ -261,7 +269,16 @@ def judge_tables() -> dict[str, list[dict[str, Any]]]:
         for place, unit in enumerate(sorted({command[0] for command in own["matched"].commands}))
     }
     return {
-        **judge_tables_of(own, baselines(own["task_only"]), bins, endings, settings, sizes),
+        **judge_tables_of(
+            own,
+            baselines(own["task_only"]),
+            bins,
+            endings,
+            settings,
+            sizes,
+            {"pool": {"runtime:own_logic": 30.0, "runtime:api_changed": 10.0, "output_format": 20.0}, "elsewhere": {"wrong_metric": 3.0}},
+            {"matched": {"time_limit": 4.0, "own_logic": 1.5, "passed": 9.0}},
+        ),
         "replaced": [replaced_row(found, STUDY, simulated=True) for found in rows.values()],
     }
 
@@ -273,13 +290,14 @@ def feedback_tables() -> dict[str, list[dict[str, Any]]]:
                     (True, None, False)[n % 5 % 3], n % 7 == 0, frozenset(list(judge_libraries()["matched"])[n % 3 : n % 3 + 1])) for n in range(60)]  # fmt: skip
     sampled = [
         SampledVerdict(unit=f"u{n}", benchmark="packaged", task=f"competition-{n % 6}", step=n, index=0, judge="matched", library="matched", flagged=n % 3 == 0,
-                       probability=0.0 if n % 3 == 0 else 0.5, ran=n % 6 == 1, failed=n % 12 == 1 if n % 6 == 1 else None)
+                       probability=0.0 if n % 3 == 0 else 0.5, ran=n % 6 == 1, failed=n % 12 == 1 if n % 6 == 1 else None, failure_type="own_logic" if n % 12 == 1 else None)
         for n in range(60)
     ]  # fmt: skip
     return {
         "feedback": feedback_rows(counts, STUDY, simulated=True),
         "alarms": alarm_rows("matched", "matched", raised, STUDY, simulated=True),
         "rubric_alarms": rubric_alarm_rows("matched", "matched", raised, judge_libraries()["matched"], STUDY, simulated=True),
+        "sampled_types": sampled_type_rows("matched", "escalated", weighted_recall_by_type(sampled), STUDY, simulated=True),
         "sampled": [sampled_row("matched", "escalated", weighted(sampled), outcome_flips([]), STUDY, simulated=True)],
     }
 
@@ -351,7 +369,7 @@ def tables(competitions: int = 6, repeats: int = 2) -> dict[str, list[dict[str, 
         "contrast_analyses": mark(analyses(played, pairs[:3], STUDY, simulated=True, options=options), ()),
         "ranking": mark(ranking(played, ["task_only", "scrambled", "matched"], STUDY, simulated=True), ()),
         "ladder": mark(ladder(played, ARMS, sizes, STUDY, simulated=True), ()),
-        "noise": noise_rows(played, STUDY, simulated=True),
+        "noise": noise_rows(played, repeated_finals(played), ("task_only", "scrambled", "matched"), STUDY, simulated=True),
         "planner": planner(played, STUDY, simulated=True),
         "published_results": published_rows(read_published(PUBLISHED / "contrasts.csv"), read_published(PUBLISHED / "runs.csv")),
         **judge_tables(),

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from rubrics_gym.judge.replay import ReplayedVerdict
 from rubrics_gym.libraries.encoder import Vectors
 from rubrics_gym.models.prompts import load_prompt
 from rubrics_gym.records.rubrics import Rubric, RubricKind
-from rubrics_gym.records.verdicts import JudgedAction
+from rubrics_gym.records.verdicts import JudgedAction, Verdict
 
 PROMPT = load_prompt(str(Path(__file__).parents[1] / "resources/prompts/judge.yaml"))
 
@@ -83,6 +84,33 @@ def rubric(title: str, pattern: str = "", **changes: Any) -> Rubric:
         "runtime_type": "own_logic",
     }
     return Rubric(**known | changes)
+
+
+def replayed(task: int, step: int, failure_type: str | None, flagged: bool | None) -> ReplayedVerdict:
+    """A verdict without criteria on a command of competition `task`, and the type by which the command failed (None: it ran)."""
+    said = Verdict(judge="j", library="l", flagged=flagged, abstained="no_rubric" if flagged is None else None)
+    return ReplayedVerdict(
+        unit=f"episodes/execute/0/packaged/t{task}", benchmark="packaged", task=f"t{task}", step=step, index=0, verdict=said,
+        failed=failure_type is not None, failure_type=failure_type, timed_out=failure_type == "time_limit", out_of_memory=False,
+        masked_pipe=False, duration_s=1.0, previous_failed=None,
+    )  # fmt: skip
+
+
+def replayed_study(
+    seed: int, mix: dict[str, float], recall: dict[str, float], false_alarms: float, tasks: int = 22, commands: int = 40
+) -> list[ReplayedVerdict]:
+    """Verdicts with planted error rates: a recall per type of failure, over competitions that differ in how much fails. `mix`: the share of
+    all commands that fails with each type."""
+    rng = np.random.default_rng(seed)
+    kinds, edges = list(mix), np.cumsum(list(mix.values()))
+    rows = []
+    for task in range(tasks):
+        level = rng.uniform(0.4, 1.6)
+        for step in range(commands):
+            place = int(np.searchsorted(level * edges, rng.random(), side="right"))
+            kind = kinds[place] if place < len(kinds) else None
+            rows.append(replayed(task, step, kind, bool(rng.random() < (recall[kind] if kind else false_alarms))))
+    return rows
 
 
 class WordVectors:

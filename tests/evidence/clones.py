@@ -13,7 +13,7 @@ SCIENTIFIC = (
     "arms", "contrasts", "failure_mix", "libraries", "supply", "library_distances", "exposure", "exposure_runs", "precision_recall", "recall_by_type",
     "truth", "planted_mix", "pool", "failure_rates", "mix_distances", "agreement", "confusion", "corrected_mix",
     "arm_rates", "contrast_analyses", "ranking", "ladder", "noise", "planner", "published_results", "judge_measures", "judge_categories", "judge_confusion",
-    "judge_rubrics", "judge_pairs", "pr_curve", "calibration", "wrong_results", "funnel", "judge_noise", "feedback", "alarms", "rubric_alarms", "sampled",
+    "judge_rubrics", "judge_pairs", "pr_curve", "calibration", "wrong_results", "funnel", "judge_noise", "reweighted", "feedback", "alarms", "rubric_alarms", "sampled", "sampled_types",
 )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """What the evaluation must show, measured afresh. Call: make evidence NAME=evaluation (some 20 minutes on two idle cores).
 
-python tests/evidence/evaluation.py [PART ...]     only some parts: coverage, agreement, published, planted, speed, study
+python tests/evidence/evaluation.py [PART ...]     only some parts: coverage, agreement, published, planted, noise, reweighting, speed, study
 RUBRICS_RESULTS=FOLDER                             looks at a finished default study instead of running it
 """
 
@@ -22,15 +22,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 from rubrics_gym.judge.columns import judged, predicted
 from rubrics_gym.judge.measuring import measure
 from rubrics_gym.judge.replay import ReplayedVerdict
+from rubrics_gym.judge.reweighting import PASSED, failure_types, reweighted
 from rubrics_gym.judge.sampling import Sampled, SampledVerdict, weighted
 from rubrics_gym.records.files import read_records
 from rubrics_gym.records.rubrics import Rubric
 from rubrics_gym.report.published import published_rows, read_published
 from rubrics_gym.report.specs import SPECS
 from rubrics_gym.report.writing import read_table
+from rubrics_gym.statistics.noise import noise_shares
 from tests.benchmarks import evaluation as speed_of
 from tests.benchmarks import intervals
 from tests.evidence.clones import TOP, Clone, Evidence
+from tests.judge_cases import replayed_study
 from tests.table_walk import bare, unsaid
 
 SETS = 4000
@@ -134,6 +137,49 @@ def planted(evidence: Evidence) -> None:
                 abs(bias) < 0.01 and 0.92 <= covered <= 0.98,
                 f"truth {true}, bias {bias:+.4f}, coverage {100 * covered:.1f}% of 400 simulated arms (22 competitions x 50 verdicts)",
             )
+
+
+def noise(evidence: Evidence, sets: int = 2000) -> None:
+    """The harness's share of the noise, planted: a valid program fails its final run with 10%; 22 competitions x 4 repeats, each final run made once again."""
+    rng = np.random.default_rng(1)
+    chances = rng.beta(2, 2, 22)
+    truth = float((chances * 0.09).mean() / (0.9 * chances * (1 - 0.9 * chances)).mean())
+    found = []
+    for _ in range(sets):
+        runs = ((rng.random((22, 4)) < chances[:, None])[..., None] & (rng.random((22, 4, 2)) < 0.9)).astype(float)
+        full = {place: [list(of[:, 0])] for place, of in enumerate(runs)}
+        found.append(noise_shares(full, {"harness": {place: [list(pair) for pair in of] for place, of in enumerate(runs)}})[0])
+    bias = float(np.mean([one.share for one in found if one.share is not None])) - truth
+    ends = [(one.share_low, one.share_high) for one in found if one.share_low is not None and one.share_high is not None]
+    covered = float(np.mean([low <= truth <= high for low, high in ends]))
+    evidence.item(
+        "planted share of the harness",
+        abs(bias) < 0.02 and 0.92 <= covered <= 0.98,
+        f"truth {truth:.3f}, bias {bias:+.4f}, coverage {100 * covered:.1f}% of {len(ends)} simulated studies with an interval, of {sets}",
+    )
+
+
+def reweighting(evidence: Evidence, sets: int = 1000) -> None:
+    """Recall and precision on another mix than the judged one, from planted rates per type of failure."""
+    here, there = {"crash": 0.3, "time_limit": 0.1}, {"crash": 0.05, "time_limit": 0.25, PASSED: 0.7}
+    recall, false_alarms = {"crash": 0.9, "time_limit": 0.3}, 0.1
+    alarms = sum(there[kind] * rate for kind, rate in recall.items())
+    truth = {"recall": alarms / 0.3, "precision": alarms / (alarms + 0.7 * false_alarms)}
+    estimates: dict[str, list[tuple[float, float, float]]] = {name: [] for name in truth}
+    for seed in range(sets):
+        commands = judged(replayed_study(seed, here, recall, false_alarms))
+        line = reweighted(commands, failure_types(commands), "there", "failure type", there)
+        for name in truth:
+            rate = getattr(line, name)
+            estimates[name].append((rate.estimate, rate.low, rate.high))
+    for name, true in truth.items():
+        bias = float(np.mean([value for value, _, _ in estimates[name]])) - true
+        covered = float(np.mean([low <= true <= high for _, low, high in estimates[name]]))
+        evidence.item(
+            f"planted {name} on another mix",
+            abs(bias) < 0.01 and 0.92 <= covered <= 0.98,
+            f"truth {true:.3f} (recall on the judged mix 0.75), bias {bias:+.4f}, coverage {100 * covered:.1f}% of {sets} simulated studies (22 competitions x 40 verdicts)",
+        )
 
 
 def _planted(seed: int, chances: tuple[float, float], truth: dict[str, float]) -> list[SampledVerdict]:
@@ -264,6 +310,17 @@ def _shadow_of_replay(evidence: Evidence, judge: str, rows: list[ReplayedVerdict
         )
 
 
+PARTS = {
+    "published": published,
+    "agreement": agreement,
+    "planted": planted,
+    "noise": noise,
+    "reweighting": reweighting,
+    "speed": speed,
+    "coverage": coverage,
+}
+
+
 def main(parts: list[str]) -> int:
     evidence = Evidence()
     with tempfile.TemporaryDirectory(prefix="evidence-") as name:
@@ -271,9 +328,9 @@ def main(parts: list[str]) -> int:
             if part == "study":
                 study(evidence, Path(name))
             else:
-                {"coverage": coverage, "agreement": agreement, "published": published, "planted": planted, "speed": speed}[part](evidence)
+                PARTS[part](evidence)
     return evidence.finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:] or ["published", "agreement", "planted", "speed", "coverage", "study"]))
+    sys.exit(main(sys.argv[1:] or [*PARTS, "study"]))

@@ -181,4 +181,4 @@ def test_commands_without_a_prediction_have_no_part_in_the_noise_of_the_judge() 
     again = [verdict(1, False, LOGIC), verdict(2, False)]
     commands = judged([*said, *silent, *(one.model_copy(update={"repeat": 1}) for one in again)], LIBRARY)
     assert flag_shares(commands) == {("packaged", "a"): [0.0]}
-    assert judged_twice(commands) == [[0.0, pytest.approx(0.5)]]
+    assert judged_twice(commands) == {("packaged", "a"): [[0.0, pytest.approx(0.5)]]}

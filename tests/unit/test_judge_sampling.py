@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rubrics_gym.judge.sampling import SampledVerdict, weighted
+from rubrics_gym.judge.sampling import SampledVerdict, weighted, weighted_recall_by_type
 
 
 def verdicts(
@@ -75,6 +75,35 @@ def test_a_run_that_says_nothing_is_counted_and_not_weighed() -> None:
     silent = [row.model_copy(update={"failed": None, "unknown": "stopped at a smaller cap"}) if row.step % 5 == 0 else row for row in rows]
     found = weighted(silent)
     assert (found.unknown, found.verified) == (40, 160)
+
+
+def test_effective_verdicts_and_shares_that_no_competition_moves() -> None:
+    """Four verdicts of weight 1 and four of weight 2 are worth 7.2 equal ones; a precision of 1 everywhere is no certainty."""
+    rows = [row.model_copy(update={"ran": True, "failed": row.flagged}) for row in verdicts(6, chances=(1.0, 0.5), count=8, tasks=4)]
+    rows = [row.model_copy(update={"flagged": n < 4, "failed": n < 4, "probability": 1.0 if n < 4 else 0.5}) for n, row in enumerate(rows)]
+    found = weighted(rows)
+    assert found.effective == pytest.approx(12**2 / 20)
+    for rate in (found.precision, found.recall, found.recall_stratified):
+        assert (rate.estimate, rate.high) == (1.0, 1.0) and rate.low == pytest.approx(0.025 ** (1 / 4)) and rate.clusters == 4
+        assert rate.interval.endswith("clopper_pearson_clusters")
+
+
+def test_recall_by_type_is_weighted_and_needs_both_verdicts() -> None:
+    """Time-outs are missed three times as often as crashes are; each type by itself."""
+    rng = np.random.default_rng(9)
+    rows = []
+    for number in range(3000):
+        kind = ("crash", "time_limit", None)[rng.integers(3)]
+        flagged = bool(rng.random() < {"crash": 0.9, "time_limit": 0.3, None: 0.1}[kind])
+        chance = 0.4 if flagged else 0.8
+        ran = bool(rng.random() < chance)
+        rows.append(SampledVerdict(unit="u", benchmark="b", task=f"t{number % 20}", step=number, index=0, judge="j", library=None, flagged=flagged, probability=chance,
+                                   ran=ran, failed=kind is not None if ran else None, failure_type=kind if ran else None))  # fmt: skip
+    crash, late = weighted_recall_by_type(rows)
+    assert (crash.failure_type, late.failure_type) == ("crash", "time_limit")
+    assert crash.recall.low < 0.9 < crash.recall.high and late.recall.low < 0.3 < late.recall.high and late.recall.clusters == 20
+    only_clean = [row.model_copy(update={"probability": 0.0, "ran": False, "failed": None}) if row.flagged else row for row in rows]
+    assert all(line.recall.estimate is None and "never run" in line.recall.note for line in weighted_recall_by_type(only_clean))
 
 
 def test_impossible_chances_and_nothing_at_all_are_refused() -> None:

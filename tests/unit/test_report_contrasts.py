@@ -7,13 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.example_report import ARMS, PUBLISHED, STUDY, episodes, grade
+from tests.example_report import ARMS, PUBLISHED, STUDY, cells, episodes, grade
 
+from rubrics_gym.records.files import write_json
 from rubrics_gym.records.outcomes import Outcome
 from rubrics_gym.report.arms import arm_rates, ranking, results_per_arm
+from rubrics_gym.report.contamination import mark
 from rubrics_gym.report.contrasts import Options, analyses, contrast_rows, contrasts, pair
 from rubrics_gym.report.designs import changes, ladder, noise_rows, planner
-from rubrics_gym.report.episodes import SCORE, Episode, outcomes, standings
+from rubrics_gym.report.episodes import SCORE, Episode, outcomes, read_repeated_final, standings
+from rubrics_gym.report.evaluation_figures import runs_figure
 from rubrics_gym.report.published import identical_runs, published_rows, read_published, rebuilt_t
 from rubrics_gym.settings.study import Arm, CodeRuns, JudgeSettings
 
@@ -74,6 +77,36 @@ def test_the_declared_order_is_a_testing_sequence_and_the_default_is_not() -> No
     running = [max(row["p"] for row in declared[: place + 1]) for place in range(3)]
     assert [row["p_sequence"] for row in declared] == running
     assert all(row["p_sequence"] is None for row in contrasts(data, pairs, STUDY, True, Options(draws=100), endpoints=["valid"]))
+
+
+def test_equal_differences_have_the_exact_interval_of_none_that_differs() -> None:
+    """Five competitions, no difference in any: t and bootstrap identify nothing; with 95% fewer than 52% of competitions would show one."""
+    data = played({"a": [[V, V]] * 5, "b": [[V, V]] * 5, "c": [[N, N]] * 5})
+    pairs = [("a", "b"), ("a", "c")]
+    equal, whole = contrasts(data, pairs, STUDY, False, Options(draws=100), endpoints=["valid"])
+    most = 100 * (1 - 0.025 ** (1 / 5))
+    assert (equal["estimate"], equal["low"], equal["high"]) == (0, pytest.approx(-most), pytest.approx(most))
+    assert (whole["estimate"], whole["low"], whole["high"]) == (100, pytest.approx(100 - 2 * most), 100)
+    for row in (equal, whole):
+        assert (
+            row["interval_kind"] == "clopper_pearson_clusters" and "zero variance" in row["note"] and (row["n"], row["clusters"]) == (20, 5)
+        )
+        assert row["bootstrap_low"] is None and row["p_t"] is None and row["detectable"] is None
+    readings = {row["analysis"]: row for row in analyses(data, pairs[:1], STUDY, False, Options(draws=100))}
+    assert readings["paired_t"]["low"] == equal["low"] and readings["non_inferiority"]["says"] == "not identified: zero variance"
+    seconds = {("b", f"t{n}"): {0: 3.0} for n in range(5)}
+    (time,) = contrast_rows([pair("x", "y", "s", seconds, seconds, scale=1.0, bounded=False)], STUDY, True, "quick", Options(draws=50))
+    assert time["estimate"] == 0 and time["low"] is None and "not identified: zero variance" in time["note"]
+
+
+def test_an_arm_that_was_never_planned_and_one_of_which_nothing_is_known_are_no_zeros() -> None:
+    data = played({"a": [[V, N]] * 3, "b": [[L, L]] * 3})
+    for pairs in ([("a", "missing")], [("missing", "a")]):
+        rows = [*contrasts(data, pairs, STUDY, False, Options(draws=50)), *analyses(data, pairs, STUDY, False, Options(draws=50))]
+        assert all(row["estimate"] is None and row["note"] for row in rows)
+    (_, lost) = results_per_arm(data, STUDY, False)
+    assert lost["by_run"] == "–*, –* (–)" and lost["validity"] is None and (lost["bound_low"], lost["bound_high"]) == (0, 1)
+    assert "nothing known" in runs_figure(cells("arms", mark(results_per_arm(data, STUDY, False), ())))
 
 
 def test_a_time_goes_through_the_same_machinery_without_bounds() -> None:
@@ -145,13 +178,43 @@ def test_a_ladder_says_what_each_row_changes() -> None:
 
 def test_noise_and_plans_come_from_the_study_where_it_has_repeats() -> None:
     data = played({"a": [[V, N], [V, V], [N, N]], "b": [[V, V], [N, V], [N, V]]})
-    rows = {row["of"]: row for row in noise_rows(data, STUDY, False)}
+    rows = {row["of"]: row for row in noise_rows(data, [], (), STUDY, False) if row["quantity"] == "valid submissions of one run"}
     assert rows["a"]["sd"] == pytest.approx(math.sqrt(0.5)) and rows["b"]["sd"] == pytest.approx(math.sqrt(2))
     assert rows["every arm"]["sd"] == pytest.approx(math.sqrt((0.5 + 2) / 2))
     own, borrowed = planner(data, STUDY, False), planner(played({"a": [[V], [N]], "b": [[V], [V]]}), STUDY, True)
     assert own[0]["source"] == "this study" and own[0]["detectable_low"] < own[0]["detectable"] < own[0]["detectable_high"]
     assert borrowed[0]["source"] == "published runs, scaled" and borrowed[0]["run_sd"] == pytest.approx(1.35 * math.sqrt(2 / 22))
     assert not borrowed[0]["simulated"]
+
+
+def test_the_harness_share_comes_from_final_runs_made_again() -> None:
+    """Two competitions, two repeats each; of four final runs made again one ends otherwise, one is lost."""
+    data = played({"a": [[V, N], [V, V]], "b": [[V, N], [N, V]]})
+    again = played({"a": [[V, N], [N, L]]})
+    rows = {
+        (row["of"], row["source"]): row
+        for row in noise_rows(data, again, {"b"}, STUDY, False)
+        if row["quantity"] == "validity of one episode"
+    }
+    harness, whole, agent = (rows["a", source] for source in ("harness", "full repeats", "agent"))
+    assert harness["sd"] == pytest.approx(math.sqrt(0.5 / 3)) and (harness["n"], harness["clusters"]) == (6, 2)  # the lost one has no pair
+    assert whole["sd"] == pytest.approx(math.sqrt(0.25)) and harness["share"] == pytest.approx(2 / 3)
+    assert agent["share"] == pytest.approx(1 / 3)
+    assert ("a", "judge") not in rows and rows["b", "judge"]["share"] is None and "not identified" in rows["b", "judge"]["note"]
+    assert rows["b", "harness"]["share"] is None and "not identified: never repeated alone" in rows["b", "harness"]["note"]
+    assert "agent" not in {source for of, source in rows if of == "b"}  # what is left holds the judge's part as well
+    nothing = noise_rows(played({"a": [[V], [N]]}), [], (), STUDY, False)
+    assert {row["of"] for row in nothing if row["source"] == "harness"} == {"every arm"}
+    assert all(row["share"] is None and row["note"].startswith("not identified") for row in nothing)
+
+
+def test_grades_of_repeated_finals_are_read_as_their_episode(tmp_path: Path) -> None:
+    path = tmp_path / "repeated_finals/quick/a/1/packaged/c0/2/grade.json"
+    write_json(path, grade(V, "c0"))
+    found = read_repeated_final(path)
+    assert (found.arm, found.repeat, found.competition, found.value("valid")) == ("a", 1, ("packaged", "c0"), 1.0)
+    with pytest.raises(ValueError, match="repeated_finals/SPLIT"):
+        read_repeated_final(tmp_path / "episodes/quick/a/1/packaged/c0/grade.json")
 
 
 # ---------------------------------------------------------------- published figures

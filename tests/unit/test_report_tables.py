@@ -27,7 +27,7 @@ from rubrics_gym.report.specs import SPECS
 from rubrics_gym.report.table_spec import Column, TableSpec, Unit, estimate, evidence, rate
 from rubrics_gym.report.times import AttemptTimes, attempt_times, replaced_row, time_rows
 from rubrics_gym.report.writing import format_cell, read_table, table_csv, write_parquet, write_table
-from rubrics_gym.settings.slices import MeasureJudge
+from rubrics_gym.settings.rules import MeasureJudge
 from rubrics_gym.store.attempts import AttemptRow, AttemptState
 from rubrics_gym.store.ledger import State
 from rubrics_gym.store.requests import Ledger

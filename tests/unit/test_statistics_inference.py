@@ -217,20 +217,58 @@ def test_run_spread_of_pairs_is_the_published_formula() -> None:
     assert found.low == pytest.approx(math.sqrt(11 / 2 / chi2.ppf(0.975, 3))) and found.freedom == 3
 
 
+def grouped(values: np.ndarray) -> dict[int, list[list[float]]]:
+    """Each row of a table is a group of identical runs of its own cluster."""
+    return {place: [list(row)] for place, row in enumerate(values)}
+
+
 def test_noise_shares_recover_their_parts() -> None:
     rng = np.random.default_rng(2)
     judge, final, agent = 1.0, 2.0, 3.0
     full = rng.normal(0, math.sqrt(judge**2 + final**2 + agent**2), (800, 4))
-    shares = {
-        s.source: s for s in noise_shares(full, {"judge": rng.normal(0, judge, (800, 4)), "final run": rng.normal(0, final, (800, 4))})
-    }
-    assert shares["judge"].share == pytest.approx(1 / 14, abs=0.02)
-    assert shares["final run"].share == pytest.approx(4 / 14, abs=0.03)
-    assert shares["agent"].share == pytest.approx(9 / 14, abs=0.05)
-    unknown = {s.source: s for s in noise_shares([[1.0]], {"judge": [[1.0, 2.0]]})}
-    assert unknown["agent"].share is None and "not identified" in unknown["judge"].note
-    cut = {s.source: s for s in noise_shares([[1.0, 2.0]], {"judge": [[0.0, 9.0]]})}
+    parts = {"judge": grouped(rng.normal(0, judge, (800, 4))), "harness": grouped(rng.normal(0, final, (800, 4)))}
+    shares = {s.source: s for s in noise_shares(grouped(full), parts)}
+    for source, truth in (("judge", 1 / 14), ("harness", 4 / 14), ("agent", 9 / 14)):
+        found = shares[source]
+        assert found.share == pytest.approx(truth, abs=0.05) and found.share_low < truth < found.share_high
+    assert (shares["judge"].n, shares["judge"].clusters) == (3200, 800)
+    assert shares["full repeats"].share == 1.0
+
+
+def test_noise_shares_hold_the_truth_in_a_study_of_binary_outcomes() -> None:
+    """22 competitions x 4 repeats, each final run made once again: the agent writes a program that is valid with the competition's own
+    chance, and a run of a valid program fails with 10%."""
+    rng = np.random.default_rng(7)
+    held = shares = 0.0
+    chances, sets = rng.beta(2, 2, 22), 300
+    whole, harness = np.mean(0.9 * chances * (1 - 0.9 * chances)), np.mean(chances * 0.9 * 0.1)
+    for _ in range(sets):
+        written = rng.random((22, 4)) < chances[:, None]
+        runs = (written[..., None] & (rng.random((22, 4, 2)) < 0.9)).astype(float)
+        full = {place: [list(of[:, 0])] for place, of in enumerate(runs)}
+        again = {place: [list(pair) for pair in of] for place, of in enumerate(runs)}
+        (found, *_) = noise_shares(full, {"harness": again})
+        shares += found.share / sets
+        held += found.share_low <= harness / whole <= found.share_high if found.share_low is not None else 0
+    assert shares == pytest.approx(harness / whole, abs=0.02)
+    assert 0.90 <= held / sets <= 0.99
+
+
+def test_noise_that_was_not_measured_is_not_identified() -> None:
+    one, pair, equal = {"a": [[1.0]]}, {"a": [[0.0, 9.0]], "b": [[0.0, 3.0]]}, {"a": [[1.0, 1.0]], "b": [[0.0, 0.0]]}
+    unknown = {s.source: s for s in noise_shares(one, {"judge": pair})}
+    assert unknown["judge"].variance == 22.5 and unknown["judge"].share is None
+    assert all(unknown[source].share is None and "not identified" in unknown[source].note for source in ("judge", "agent", "full repeats"))
+    never = {s.source: s for s in noise_shares(pair, {"judge": one})}
+    assert never["judge"].variance is None and "never repeated alone" in never["judge"].note and never["agent"].share is None
+    cut = {s.source: s for s in noise_shares({"a": [[1.0, 2.0]], "b": [[1.0, 1.0]]}, {"judge": pair})}
     assert cut["judge"].share == 1.0 and "cut" in cut["judge"].note and cut["agent"].share == 0.0
+    quiet = {s.source: s for s in noise_shares(pair, {"harness": equal})}
+    assert quiet["harness"].share == 0.0 and quiet["harness"].share_high is None
+    assert "none of 2 repeats differed, in 2 clusters" in quiet["harness"].note and "78%" in quiet["harness"].note  # 1 - 0.05 ** (1 / 2)
+    still = {s.source: s for s in noise_shares(equal, {"harness": equal})}
+    assert still["harness"].share is None and "all equal" in still["harness"].note
+    assert all(s.share is None for s in noise_shares({}, {}))
 
 
 def test_the_best_of_ten_equal_libraries_leads_by_chance() -> None:

@@ -31,7 +31,7 @@ MEASURED = {"measure_judge"} | FIGURES
 AUDIT = {"audit_exposure"} | FIGURES
 REPLAY = {"replay_judge"} | MEASURED | AUDIT | COSTS | PAGES
 TRUTH = {"build_truth_table"} | FIGURES
-MIX = {"failure_distribution", "compare_mixes"} | TABLES | AUDIT
+MIX = {"failure_distribution", "compare_mixes"} | TABLES | AUDIT | MEASURED
 READ = {"compare_readers"} | FIGURES
 FAILURES = {"detect_failures", "categorize_failures", "attribute_causes", "recategorize_failures"} | MIX | READ | TRUTH | COSTS
 EXECUTED = EPISODE | FAILURES | REPLAY  # the execute arm's episodes are the held-out failures and the judge's truth
@@ -96,6 +96,7 @@ EXPECTED: list[tuple[str, set[str]]] = [
     (r"evaluation\.(unreachable|subsets)", TABLES),
     (r"evaluation\.contrasts", TABLES | MEASURED | COSTS),
     (r"evaluation\.rejudged", REPLAY),
+    (r"evaluation\.repeated_finals", {"repeat_final", "grade_repeated_final"} | TABLES),
     (r"evaluation\.inference\..*", TABLES),
     (r"evaluation\.suppress_below", MEASURED),
     (r"report\.title", PAGE),

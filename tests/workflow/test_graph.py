@@ -51,7 +51,7 @@ def test_no_folder_that_a_rule_makes_holds_what_another_makes() -> None:
     assert [(folder, path) for folder in folders for path in outputs if path.startswith(f"{folder}/")] == []
 
 
-GRADERS = {"grade_rollout", "grade_episode", "grade_self_test", "grade_acceptance"}
+GRADERS = {"grade_rollout", "grade_episode", "grade_repeated_final", "grade_self_test", "grade_acceptance"}
 
 
 def test_only_graders_open_private_bundles() -> None:

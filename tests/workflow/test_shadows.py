@@ -24,6 +24,7 @@ def test_other_chances_plan_shadow_runs_and_no_episode(tree: Workflow) -> None:
     assert set(tree.planned("--configfile", "config/shadows.yaml")) == {
         "run_shadows",
         "measure_feedback",
+        "measure_judge",
         "draw_figures",
         "build_pages",
         "build_dashboard",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 
 from rubrics_gym.judge.columns import FLAGGED, NO_PREDICTION, Judged
@@ -31,15 +29,15 @@ def _predictions(commands: Judged) -> np.ndarray:
     return said
 
 
-def judged_twice(commands: Judged) -> list[list[float]]:
-    """Of every episode with commands that were judged twice, the share of flagged among its predictions under either asking.
+def judged_twice(commands: Judged) -> dict[Task, list[list[float]]]:
+    """Task -> of each of its episodes with commands that were judged twice, the share of flagged among its predictions under either asking.
 
     The commands that were asked once are as they are in both, so the difference is scaled to what a second asking of all would bring:
     d * sqrt(predictions / asked twice), for independent answers.
     """
     again = commands.again
     if again is None:
-        return []
+        return {}
     place = {command: row for row, command in enumerate(commands.commands)}
     differences: dict[int, list[int]] = {}
     for command, other in zip(again.commands, again.prediction, strict=True):
@@ -47,12 +45,16 @@ def judged_twice(commands: Judged) -> list[list[float]]:
         if commands.prediction[row] != NO_PREDICTION and other != NO_PREDICTION:
             differences.setdefault(int(commands.units[row]), []).append(int(other) - int(commands.prediction[row]))
     said = _predictions(commands)
-    return [[0.0, sum(changes) / float(np.sqrt(said[unit] * len(changes)))] for unit, changes in differences.items()]
+    task_of = dict(zip(commands.units.tolist(), commands.clusters.tolist(), strict=True))
+    pairs: dict[Task, list[list[float]]] = {}
+    for unit, changes in differences.items():
+        scaled = sum(changes) / float(np.sqrt(said[unit] * len(changes)))
+        pairs.setdefault(commands.cluster_names[task_of[unit]], []).append([0.0, scaled])
+    return pairs
 
 
-def judge_noise(commands: Judged, final_runs: Sequence[Sequence[float]] = ()) -> list[NoiseShare]:
-    """Shares of the variance of full repeats: the judge's, from commands judged twice; that of the final run does not reach this quantity."""
-    parts: Mapping[str, Sequence[Sequence[float]]] = {"judge": judged_twice(commands)}
-    if final_runs:
-        parts = {**parts, "final run": final_runs}
-    return noise_shares(list(flag_shares(commands).values()), parts)
+def judge_noise(commands: Judged, confidence: float = 0.95) -> list[NoiseShare]:
+    """Shares of the variance of full repeats: the judge's, from commands judged twice, and the agent's. The final run comes after every
+    verdict, so it has no part in this quantity."""
+    full = {task: [shares] for task, shares in flag_shares(commands).items()}
+    return noise_shares(full, {"judge": judged_twice(commands)}, confidence=confidence)

@@ -60,7 +60,7 @@ def _compare(first: Judged, second: Judged, measure: str, confidence: float, dra
         for cluster in clusters
     ]
     counts = [int((of & a & b).sum()) for a in (right_one, ~right_one) for b in (right_other, ~right_other)]
-    interval: Interval = paired_t(differences, confidence, int(of.sum()))
+    interval: Interval = paired_t(differences, confidence, int(of.sum()), reach=(-1.0, 1.0))
     test = sign_flip(differences, draws, seed)
     return JudgePair(
         first=first.judge,

@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 
 from rubrics_gym.judge.columns import NO_PREDICTION, predicted
+from rubrics_gym.judge.measuring import TypeRecall
 from rubrics_gym.judge.rates import Rate, as_rate, share
 from rubrics_gym.records.base import Record
 from rubrics_gym.records.rubrics import RubricKind
 from rubrics_gym.records.shadows import ShadowRun, ShadowState
-from rubrics_gym.statistics.intervals import jackknife_t, proportion, ratio
+from rubrics_gym.statistics.intervals import NO_SPREAD, effective_weight, equal_clusters, jackknife_t, proportion
 
 NEEDS: dict[str, tuple[bool, ...]] = {  # measure -> the verdicts (flagged) that must have had a chance to run
     "precision": (True,),
@@ -45,6 +46,7 @@ class SampledVerdict(Record):
     probability: float
     ran: bool
     failed: bool | None
+    failure_type: str | None = None  # of a command that failed
     unknown: str = ""
 
 
@@ -72,6 +74,7 @@ def shadowed(runs: Iterable[ShadowRun], kinds: Mapping[str, RubricKind]) -> list
                 probability=run.probability,
                 ran=ran,
                 failed=run.failed if run.state is ShadowState.RAN else None,
+                failure_type=run.failure_type if run.state is ShadowState.RAN else None,
                 unknown=run.reason if run.state is ShadowState.UNKNOWN else "",
             )
         )
@@ -103,6 +106,7 @@ class Sampled(Record):
     flagged: int
     flagged_verified: int
     clean_verified: int
+    effective: float  # equally weighted verdicts that the verified ones are worth
     precision: Rate
     npv: Rate
     recall: Rate
@@ -142,7 +146,7 @@ def weighted(verdicts: Iterable[SampledVerdict], confidence: float = 0.95) -> Sa
 
     def stratified(name: str, statistic: Callable[[np.ndarray], float | None]) -> Rate:
         blocked = _blocked(name, never)
-        return _not_identified(blocked, len(names)) if blocked else _jackknifed(clusters, statistic, int(verified.sum()), confidence)
+        return _not_identified(blocked, len(names)) if blocked else jackknifed_share(clusters, statistic, int(verified.sum()), confidence)
 
     begg = _BeggGreenes(flagged, failed, verified, weights)
     return Sampled(
@@ -154,6 +158,7 @@ def weighted(verdicts: Iterable[SampledVerdict], confidence: float = 0.95) -> Sa
         flagged=int(flagged.sum()),
         flagged_verified=int((flagged & verified).sum()),
         clean_verified=int((~flagged & verified).sum()),
+        effective=effective_weight(weights),
         precision=rate("precision", failed, flagged),
         npv=rate("npv", ~failed, ~flagged),
         recall=rate("recall", flagged, failed),
@@ -162,6 +167,17 @@ def weighted(verdicts: Iterable[SampledVerdict], confidence: float = 0.95) -> Sa
         recall_stratified=stratified("recall", begg.recall),
         specificity_stratified=stratified("specificity", begg.specificity),
     )
+
+
+def weighted_recall_by_type(verdicts: Iterable[SampledVerdict], confidence: float = 0.95) -> list[TypeRecall]:
+    """Weighted recall of every type of failure that was verified, by name: time-outs apart from crashes. Raises as `weighted`."""
+    rows = list(verdicts)
+    found = []
+    for name in sorted({row.failure_type for row in rows if row.failed and row.failure_type}):
+        of_type = [row if row.failed is None else row.model_copy(update={"failed": row.failure_type == name}) for row in rows]
+        recall = weighted(of_type, confidence).recall
+        found.append(TypeRecall(judge=rows[0].judge, library=rows[0].library, failure_type=name, recall=recall))
+    return found
 
 
 def _why_never(of: np.ndarray, chance: np.ndarray, verified: np.ndarray, name: str) -> str:
@@ -181,16 +197,10 @@ def _not_identified(why: str, clusters: int) -> Rate:
 
 
 def _weighted_share(clusters: np.ndarray, hit: np.ndarray, of: np.ndarray, weights: np.ndarray, confidence: float, groups: int) -> Rate:
-    """A share of weighted sums over clusters. With equal weights it is the plain proportion, with its guard against false certainty."""
-    used = weights[of]
-    if len(used) and np.ptp(used) == 0:
-        interval = proportion(np.bincount(clusters[of & hit], minlength=groups), np.bincount(clusters[of], minlength=groups), confidence)
-    else:
-        hits, total = (np.bincount(clusters[chosen], weights=weights[chosen], minlength=groups) for chosen in (of & hit, of))
-        interval = ratio(hits, total, confidence, n=int(of.sum()))
-    found = as_rate(interval, "nothing of the kind was verified")
-    ends = [None if end is None else min(1.0, max(0.0, end)) for end in (found.low, found.high)]
-    return found.model_copy(update={"low": ends[0], "high": ends[1], "interval": f"weighted_{found.interval}"})
+    """A share of weighted sums over clusters, with the guard of a proportion against false certainty."""
+    hits, total = (np.bincount(clusters[chosen], weights=weights[chosen], minlength=groups) for chosen in (of & hit, of))
+    found = as_rate(proportion(hits, total, confidence, n=int(of.sum())), "nothing of the kind was verified")
+    return found.model_copy(update={"interval": f"weighted_{found.interval}"})
 
 
 class _BeggGreenes:
@@ -216,7 +226,11 @@ class _BeggGreenes:
         return mass[0] / sum(mass) if sum(mass) else None
 
 
-def _jackknifed(clusters: np.ndarray, statistic: Callable[[np.ndarray], float | None], n: int, confidence: float) -> Rate:
-    """A share of chosen commands with an interval by leaving out one competition at a time."""
+def jackknifed_share(clusters: np.ndarray, statistic: Callable[[np.ndarray], float | None], n: int, confidence: float) -> Rate:
+    """A share of chosen commands (boolean, shape (commands,)) with an interval by leaving out one competition at a time. Where no competition
+    moves it, the interval is that of equal clusters."""
     whole, without = statistic(np.ones(len(clusters), dtype=bool)), [statistic(clusters != name) for name in np.unique(clusters)]
-    return as_rate(jackknife_t(whole, without, confidence, n, within=(0.0, 1.0)), "nothing of the kind was verified")
+    found = jackknife_t(whole, without, confidence, n, within=(0.0, 1.0))
+    if found.estimate is not None and found.note == NO_SPREAD:
+        found = equal_clusters(min(1.0, max(0.0, found.estimate)), n, found.clusters, confidence)
+    return as_rate(found, "nothing of the kind was verified")

@@ -68,13 +68,15 @@ def _arm_row(
 
 def _by_run(episodes: list[Episode]) -> str:
     """Valid / medals / above median of each run in order, and the mean valid, e.g. "7/2/2, 15/1/3, 9/2/2 (10.3)"; a star marks a run with
-    missing outcomes."""
+    missing outcomes, "–*" one of which nothing is known."""
     repeats = sorted({episode.repeat for episode in episodes})
     runs = [[episode for episode in episodes if episode.repeat == repeat] for repeat in repeats]
-    counts = [[sum(int(episode.value(endpoint)) for episode in run if episode.known) for endpoint in ENDPOINTS] for run in runs]
-    marks = ["" if all(episode.known for episode in run) else "*" for run in runs]
-    shown = ", ".join("/".join(map(str, count)) + mark for count, mark in zip(counts, marks, strict=True))
-    return f"{shown} ({np.mean([count[0] for count in counts]):.1f})"
+    known = [[episode for episode in run if episode.known] for run in runs]
+    counts = [[sum(int(episode.value(endpoint)) for episode in run) for endpoint in ENDPOINTS] if run else None for run in known]
+    marks = ["" if len(seen) == len(run) else "*" for seen, run in zip(known, runs, strict=True)]
+    shown = ", ".join(("/".join(map(str, count)) if count else "–") + mark for count, mark in zip(counts, marks, strict=True))
+    valid = [count[0] for count in counts if count]
+    return f"{shown} ({np.mean(valid):.1f})" if valid else f"{shown} (–)"
 
 
 def _by_competition(episodes: Iterable[Episode], endpoint: str) -> tuple[list[float], list[int]]:

@@ -68,12 +68,17 @@ class Paired:
     def missing(self) -> int:
         return int(np.isnan(self.a).sum() + np.isnan(self.b).sum())
 
+    @property
+    def reach(self) -> tuple[float, float] | None:
+        """The range that a difference can have; None when there is none."""
+        return None if self.span is None else (self.span[0] - self.span[1], self.span[1] - self.span[0])
+
     def shown(self, value: float | None) -> float | None:
         """In the table's unit, within what a difference can be: a t interval may reach beyond."""
-        if value is None or self.span is None:
-            return None if value is None else self.scale * value
-        widest = self.span[1] - self.span[0]
-        return self.scale * max(-widest, min(widest, value))
+        if value is None:
+            return None
+        low, high = self.reach or (value, value)
+        return self.scale * max(low, min(high, value))
 
 
 def pair(
@@ -124,7 +129,7 @@ def contrast_rows(family: Sequence[Paired], study: str, simulated: bool, split: 
 
 def _contrast_row(one: Paired, study: str, simulated: bool, split: str, options: Options) -> Row:
     differences, confidence = one.differences, options.confidence
-    interval = paired_t(differences, confidence, one.n)
+    interval = paired_t(differences, confidence, one.n, one.reach)
     companion = cluster_bootstrap(differences, confidence, options.draws, options.seed, one.n)
     test = sign_flip(differences, options.draws, options.seed)
     bounds = contrast_bounds(one.a, one.b) if one.span is not None else Bounds(interval.estimate, None, None, one.n, one.missing)
@@ -208,7 +213,7 @@ SAMPLE, FIXED = "competitions like these", "these competitions"
 
 def _readings(one: Paired, options: Options) -> list[Reading]:
     differences, confidence, draws, seed = one.differences, options.confidence, options.draws, options.seed
-    t = paired_t(differences, confidence, one.n)
+    t = paired_t(differences, confidence, one.n, one.reach)
     found: list[Reading] = [("paired_t", SAMPLE, t, paired_t_test(differences).p, "primary")]
     found.append(
         ("cluster_bootstrap", SAMPLE, cluster_bootstrap(differences, confidence, draws, seed, one.n), None, "the published method")
@@ -220,14 +225,15 @@ def _readings(one: Paired, options: Options) -> list[Reading]:
     found.append(("logistic_mixed", SAMPLE, model.difference, model.p, "a check: level and effect vary over competitions"))
     found.append(_non_inferiority(one, t, options))
     found += _interim(one, t, options)
-    if one.missing:
+    if one.missing and one.a.size and one.b.size:  # an arm without a single planned episode has lost none
         found += _lost(one, options)
     return found
 
 
 def _non_inferiority(one: Paired, t: Interval, options: Options) -> Reading:
     found = non_inferiority(one.differences, options.margin, options.confidence)
-    says = {True: "shown", False: "not shown, which is not the same as inferior", None: "not identified"}[found.shown]
+    not_identified = f"not identified: {'zero variance' if one.differences.size > 1 else 'fewer than two competitions'}"
+    says = {True: "shown", False: "not shown, which is not the same as inferior", None: not_identified}[found.shown]
     question = f"not worse by {100 * options.margin:g} pp or more"
     return "non_inferiority", question, t, found.p, says
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from rubrics_gym.report.contrasts import pair
-from rubrics_gym.report.episodes import Episode, matrix, one_split, outcomes
+from rubrics_gym.report.episodes import SCORE, Competition, Episode, endpoint_values, matrix, one_split, outcomes
 from rubrics_gym.report.flattening import leaves
+from rubrics_gym.report.judges import noise_cells
 from rubrics_gym.report.writing import Row
 from rubrics_gym.settings.study import Arm
 from rubrics_gym.statistics.effects import design, power_of
 from rubrics_gym.statistics.intervals import Interval, paired_t, proportion
-from rubrics_gym.statistics.noise import Spread, run_spread
+from rubrics_gym.statistics.noise import NoiseShare, Spread, noise_shares, run_spread
 
 EFFECTS = (0.05, 0.10, 0.15, 0.20, 0.30)
 REPEATS = (1, 2, 3, 4, 8)
@@ -62,7 +63,7 @@ def ladder(
         seen = known > 0
         rate = proportion(np.nansum(table, axis=1)[seen], known[seen], confidence)
         one = pair(name, before, "valid", values.get(name, {}), values.get(before, {})) if before is not None else None
-        step = paired_t([] if one is None else one.differences, confidence, 0 if one is None else one.n)
+        step = paired_t([] if one is None else one.differences, confidence, 0 if one is None else one.n, None if one is None else one.reach)
         if one is None:
             step = replace(step, note="the first row")
         judge = arm.judge
@@ -104,11 +105,63 @@ def run_totals(episodes: Iterable[Episode]) -> dict[str, list[float]]:
     return {arm: [float(run.sum()) for run in table.T if np.isfinite(run).all()] for arm, table in tables.items()}
 
 
-def noise_rows(episodes: Iterable[Episode], study: str, simulated: bool, confidence: float = 0.95) -> list[Row]:
-    """Run-to-run standard deviation of valid submissions, pooled over arms and for each. Table `noise`."""
+EVERY_ARM = "every arm"
+
+
+def noise_rows(
+    episodes: Iterable[Episode],
+    again: Iterable[Episode],
+    judged: Collection[str],
+    study: str,
+    simulated: bool,
+    confidence: float = 0.95,
+) -> list[Row]:
+    """Run-to-run standard deviation of valid submissions, pooled over arms and for each; then whose doing it is. Table `noise`.
+
+    `again` are the episodes as their repeated final runs ended them, `judged` the arms with a judge.
+    """
+    episodes, again = one_split(episodes), list(again)
     totals = run_totals(episodes)
-    rows = [_noise_row("every arm", list(totals.values()), study, simulated, confidence)]
-    return rows + [_noise_row(arm, [runs], study, simulated, confidence) for arm, runs in totals.items()]
+    rows = [_noise_row(EVERY_ARM, list(totals.values()), study, simulated, confidence)]
+    rows += [_noise_row(arm, [runs], study, simulated, confidence) for arm, runs in totals.items()]
+    for endpoint, quantity in (("valid", "validity of one episode"), (SCORE, "normalised score of one episode")):
+        for of, found in _episode_noise(episodes, again, judged, endpoint, confidence).items():
+            rows += [noise_cells(one, of, quantity) | {"study": study, "simulated": simulated} for one in found]
+    return rows
+
+
+def _episode_noise(
+    episodes: Sequence[Episode], again: Sequence[Episode], judged: Collection[str], endpoint: str, confidence: float
+) -> dict[str, list[NoiseShare]]:
+    """Arm -> shares of the noise of one outcome; arms in which nothing was repeated are in `every arm` alone.
+
+    Outcomes that are not known are left out of their group of identical runs.
+    """
+    values = endpoint_values([*episodes, *again], endpoint)
+    full: dict[str, dict[Competition, list[float]]] = {}
+    finals: dict[str, dict[Competition, dict[int, list[float]]]] = {}
+    for place, episode in enumerate([*episodes, *again]):
+        if not np.isfinite(values[place]):
+            continue
+        finals.setdefault(episode.arm, {}).setdefault(episode.competition, {}).setdefault(episode.repeat, []).append(values[place])
+        if place < len(episodes):
+            full.setdefault(episode.arm, {}).setdefault(episode.competition, []).append(values[place])
+
+    def shares(arms: Sequence[str]) -> list[NoiseShare]:
+        names = {name for arm in arms for name in full.get(arm, {})}
+        repeats = {name: [full[arm][name] for arm in arms if name in full.get(arm, {})] for name in names}
+        made_again = {name: [runs for arm in arms for runs in finals.get(arm, {}).get(name, {}).values()] for name in names}
+        has_judge = any(arm in judged for arm in arms)
+        found = noise_shares(repeats, {"harness": made_again}, "agent and judge" if has_judge else "agent", confidence)
+        judge = NoiseShare("judge", None, None, None, None, None, None, 0, 0, JUDGE_ELSEWHERE)
+        return [found[0], *([judge] if has_judge else []), *found[1:]]
+
+    every = list(dict.fromkeys(episode.arm for episode in episodes))
+    apart = [arm for arm in every if any(len(runs) > 1 for runs in full.get(arm, {}).values()) or any(one.arm == arm for one in again)]
+    return {EVERY_ARM: shares(every)} | {arm: shares([arm]) for arm in apart}
+
+
+JUDGE_ELSEWHERE = "not identified: another verdict makes another episode, so the judge's part of an outcome cannot be had by judging again; its part of the flags is in judge_noise"
 
 
 def _noise_row(arm: str, groups: Sequence[Sequence[float]], study: str, simulated: bool, confidence: float) -> Row:
@@ -121,6 +174,8 @@ def _noise_row(arm: str, groups: Sequence[Sequence[float]], study: str, simulate
         "sd_low": found.low,
         "sd_high": found.high,
         "share": None,
+        "share_low": None,
+        "share_high": None,
         "n": found.n,
         "clusters": found.groups,
         "interval_kind": found.kind,

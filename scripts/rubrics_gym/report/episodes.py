@@ -62,6 +62,15 @@ def read_episode(path: str | Path) -> Episode:
     return Episode(split, arm, int(repeat), benchmark, task, None if grade.outcome is Outcome.NOT_RUN else grade)
 
 
+def read_repeated_final(path: str | Path) -> Episode:
+    """The episode of a grade file `…/repeated_finals/{split}/{arm}/{repeat}/{benchmark}/{task}/{again}/grade.json`, as that final run ended it."""
+    parts = Path(path).parts
+    if len(parts) < 8 or parts[-8] != "repeated_finals":
+        raise ValueError(f"{path}: expected …/repeated_finals/SPLIT/ARM/REPEAT/BENCHMARK/TASK/AGAIN/grade.json")
+    split, arm, repeat, benchmark, task = parts[-7:-2]
+    return Episode(split, arm, int(repeat), benchmark, task, Grade.model_validate(read_json(path)))
+
+
 def one_split(episodes: Iterable[Episode]) -> list[Episode]:
     """The episodes, all of one split. ValueError when they are of several: a table that mixed them would compare different competitions."""
     found = list(episodes)
@@ -74,12 +83,18 @@ def one_split(episodes: Iterable[Episode]) -> list[Episode]:
 def outcomes(episodes: Iterable[Episode], endpoint: str) -> dict[str, dict[Competition, dict[int, float]]]:
     """Arm -> competition -> repeat -> outcome of one endpoint, NaN where it is not known."""
     episodes = list(episodes)
-    standing = standings(episodes) if endpoint == SCORE else {}
     found: dict[str, dict[Competition, dict[int, float]]] = {}
-    for place, episode in enumerate(episodes):
-        value = standing.get(place, float("nan")) if endpoint == SCORE else episode.value(endpoint)
+    for episode, value in zip(episodes, endpoint_values(episodes, endpoint), strict=True):
         found.setdefault(episode.arm, {}).setdefault(episode.competition, {})[episode.repeat] = value
     return found
+
+
+def endpoint_values(episodes: Sequence[Episode], endpoint: str) -> list[float]:
+    """The outcome of each episode by one endpoint, in their order; NaN where it is not known."""
+    if endpoint == SCORE:
+        standing = standings(episodes)
+        return [standing.get(place, float("nan")) for place in range(len(episodes))]
+    return [episode.value(endpoint) for episode in episodes]
 
 
 def standings(episodes: Sequence[Episode]) -> dict[int, float]:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rubrics_gym.judge.exposure import STAGES
 from rubrics_gym.report.drawing import ACCENT, MUTED, SERIES, WARN, Cells, dot, figure, number, rows_axis
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # column of table `exposure` -> what its shares are of
 EXPOSED = {
@@ -29,9 +34,12 @@ def runs_figure(rows: Sequence[Cells]) -> str:
             for number_of_run, (valid, star) in enumerate(runs):
                 offset = (number_of_run - (len(runs) - 1) / 2) * 0.14
                 axes.plot([valid], [place + offset], "o", color=SERIES[0], markerfacecolor="none" if star else SERIES[0], markersize=6)
-            mean = sum(valid for valid, _ in runs) / len(runs)
-            axes.plot([mean, mean], [place - 0.33, place + 0.33], color=WARN, linewidth=1.6)
-            best = int(row["best_possible"]) / len(runs)
+            if runs:
+                mean = sum(valid for valid, _ in runs) / len(runs)
+                axes.plot([mean, mean], [place - 0.33, place + 0.33], color=WARN, linewidth=1.6)
+            else:
+                axes.annotate("nothing known", (0.01, place), xycoords=("axes fraction", "data"), va="center", color=MUTED, fontsize=8)
+            best = int(row["best_possible"]) / (str(row["by_run"]).count(",") + 1)
             axes.plot([best, best], [place - 0.42, place + 0.42], color=MUTED, linewidth=0.9, linestyle=":")
         rows_axis(axes, [f"{row['arm']}  ({row['planned']} planned)" for row in rows])
         axes.set_xlim(left=-0.5)
@@ -59,14 +67,13 @@ def reliability_figure(rows: Sequence[Cells]) -> str:
         axes.set_xlim(-0.02, 1.02)
         axes.set_ylim(-0.02, 1.02)
         axes.set_xlabel("mean score of a tenth: share of applicable criteria about execution that are violated")
-        axes.set_ylabel("share that failed")
-        if judges:
-            canvas.legend(loc="outside lower left", ncols=min(3, len(judges)))
+        axes.set_ylabel("share that failed, with its interval")
+        _legend(canvas, axes, rows)
     return out.text
 
 
 def pr_curve_figure(rows: Sequence[Cells]) -> str:
-    """Precision against recall at every score, one line per judge, from rows of table `pr_curve`. SVG text."""
+    """Precision (with its interval) against recall at every score, one line per judge, from rows of table `pr_curve`. SVG text."""
     judges = list(dict.fromkeys(str(row["judge"]) for row in rows))
     with figure(height=4.2, rows=rows, title="Precision against recall, by the score from which a command is flagged") as (
         canvas,
@@ -79,15 +86,27 @@ def pr_curve_figure(rows: Sequence[Cells]) -> str:
             ]
             if mine:
                 recall, precision = [float(row["recall"]) for row in mine], [float(row["precision"]) for row in mine]
-                label = f"{judge} (n={max(int(row['flagged']) for row in mine)})"
-                axes.plot(recall, precision, "o-", color=SERIES[place % len(SERIES)], markersize=4, linewidth=1.2, label=label)
+                label, color = f"{judge} (n={max(int(row['flagged']) for row in mine)})", SERIES[place % len(SERIES)]
+                axes.plot(recall, precision, "o-", color=color, markersize=4, linewidth=1.2, label=label)
+                for row in mine:
+                    low, high = number(row["precision_low"]), number(row["precision_high"])
+                    if low is not None and high is not None:
+                        axes.plot([float(row["recall"])] * 2, [low, high], color=color, linewidth=1.2, alpha=0.25)
         axes.set_xlim(-0.02, 1.02)
         axes.set_ylim(-0.02, 1.02)
         axes.set_xlabel("recall  ·  the last point of a line flags everything: its precision is the share that failed")
-        axes.set_ylabel("precision")
-        if judges:
-            canvas.legend(loc="outside lower left", ncols=min(3, len(judges)))
+        axes.set_ylabel("precision, with its interval")
+        _legend(canvas, axes, rows)
     return out.text
+
+
+def _legend(canvas: Figure, axes: Axes, rows: Sequence[Cells]) -> None:
+    """The judges that have a line; a word where none has one."""
+    drawn = len(axes.get_legend_handles_labels()[0])
+    if drawn:
+        canvas.legend(loc="outside lower left", ncols=min(3, drawn))
+    elif rows:
+        axes.text(0.5, 0.5, "nothing identified to draw", transform=axes.transAxes, ha="center", va="center", color=MUTED)
 
 
 def funnel_figure(rows: Sequence[Cells], most: int = 16) -> str:

@@ -35,7 +35,9 @@ ARMS = TableSpec(
         Column("medals", "Medals", Unit.COUNT),
         Column("above_median", "Above median", Unit.COUNT),
         Column(
-            "by_run", "Per run", help="Valid / medals / above median of each run, in order; mean valid in brackets. *: outcomes missing."
+            "by_run",
+            "Per run",
+            help="Valid / medals / above median of each run, in order; mean valid of the known runs in brackets. *: outcomes missing; –: nothing known.",
         ),
         Column("best_possible", "Best possible", Unit.COUNT, "Planned, without competitions on which nothing can be valid."),
         Column("at_best", "At best", Unit.FLAG, "As many valid as are possible."),
@@ -184,15 +186,17 @@ LADDER = TableSpec(
 NOISE = TableSpec(
     "noise",
     "Noise",
-    "How far identical runs are apart: standard deviation with its chi-square interval, and each source's share of the variance of full repeats.",
+    "How far identical runs are apart, and whose doing it is: standard deviations, and each source's share of the variance of full repeats.",
     (
         Column("source", "Source"),
         Column("of", "Of", Unit.CODE),
         Column("quantity", "Quantity"),
         *estimate("sd", "SD", Unit.NUMBER),
-        Column("share", "Share", Unit.SHARE, "Of the variance of full repeats.", exact="a ratio of two variances that have intervals"),
+        *estimate("share", "Share", help="Of the variance of full repeats; competitions left out one at a time."),
         *evidence(),
     ),
+    "Harness: the final run of one episode made again (evaluation.repeated_finals). Judge: the same commands judged again (evaluation.rejudged; table of the judge's "
+    "noise). Agent: what is left of full repeats (evaluation.repeats).",
 )
 
 JUDGE_NOISE = TableSpec(
@@ -200,7 +204,7 @@ JUDGE_NOISE = TableSpec(
     "Noise of the judge",
     "The share of an episode's commands that a judge flags: when the same trajectory is judged again, and when the episode is.",
     NOISE.columns,
-    "The judge's own part is identified where commands were judged twice, the agent's where episodes were repeated, that of the final run nowhere here.",
+    "The judge's own part is identified where commands were judged twice, the agent's where episodes were repeated. The final run comes after every verdict: it has no part.",
 )
 
 PLANNER = TableSpec(

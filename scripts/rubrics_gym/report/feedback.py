@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rubrics_gym.failures.detection import failed_command
+from rubrics_gym.failures.detection import failed_command, typed
 from rubrics_gym.failures.types import Rules
 from rubrics_gym.judge.columns import NO_PREDICTION, predicted
 from rubrics_gym.judge.exposure import bin_of
+from rubrics_gym.judge.measuring import TypeRecall
 from rubrics_gym.judge.rates import Rate, share
 from rubrics_gym.judge.sampling import Sampled, SampledVerdict
 from rubrics_gym.records.rubrics import Rubric
@@ -137,6 +138,7 @@ def sampled_verdicts(events: Sequence[Event], escalate: Escalate, rubrics: Mappi
             continue
         said = predicted(event.verdict, kinds)[0]
         ran = command.route is Route.EXECUTED
+        failed = failed_command(command, rules) if ran else None
         found.append(
             SampledVerdict(
                 unit=start.unit,
@@ -149,7 +151,8 @@ def sampled_verdicts(events: Sequence[Event], escalate: Escalate, rubrics: Mappi
                 flagged=None if said == NO_PREDICTION else bool(said),
                 probability=0.0 if event.verdict.flagged is None else escalate.flagged if event.verdict.flagged else escalate.clean,
                 ran=ran,
-                failed=failed_command(command, rules) if ran else None,
+                failed=failed,
+                failure_type=typed(command, rules).type if failed else None,
             )
         )
     return found
@@ -310,6 +313,23 @@ def rubric_alarm_rows(
     return sorted(rows, key=lambda row: (-row["harmed"], -row["false"], row["rubric"]))
 
 
+def sampled_type_rows(arm: str, source: str, found: Iterable[TypeRecall], study: str, simulated: bool) -> list[Row]:
+    """One arm and way in which commands came to be run, type by type. Table `sampled_types`."""
+    return [
+        {
+            "arm": arm,
+            "library": line.library or NO_LIBRARY,
+            "source": source,
+            "failure_type": line.failure_type,
+            **interval("recall", line.recall),
+            **of_rate(line.recall),
+            "study": study,
+            "simulated": simulated,
+        }
+        for line in found
+    ]
+
+
 def sampled_row(arm: str, source: str, found: Sampled, flips: Rate, study: str, simulated: bool) -> Row:
     """One arm and way in which commands came to be run, with the noise of outcomes (judge.sampling.outcome_flips). Table `sampled`."""
     rates = {name: getattr(found, name) for name in ("precision", "recall", "specificity", "npv", "prevalence", "recall_stratified")}
@@ -321,6 +341,7 @@ def sampled_row(arm: str, source: str, found: Sampled, flips: Rate, study: str, 
         "source": source,
         "verdicts": found.verdicts,
         "verified": found.verified,
+        "effective": found.effective,
         "unknown": found.unknown,
         **{key: value for name, rate in rates.items() for key, value in cells(name, rate).items()},
         "n": found.verified,

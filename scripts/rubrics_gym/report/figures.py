@@ -78,15 +78,21 @@ def precision_recall_figure(rows: Sequence[Cells]) -> str:
 
 
 def contrasts_figure(rows: Sequence[Cells], endpoint: str = "valid") -> str:
-    """A forest of paired differences with their t intervals, from rows of table `contrasts` (one endpoint). SVG text."""
+    """A forest of paired differences with their intervals, and a thin line for the bounds where outcomes are missing, from rows of table
+    `contrasts` (one endpoint). SVG text."""
     chosen = [row for row in rows if row["endpoint"] == endpoint]
     title = f"Differences between arms: {endpoint.replace('_', ' ')}"
     with figure(height=1.3 + 0.32 * len(chosen), rows=chosen, title=title) as (_, axes, out):
         axes.axvline(0, color=MUTED, linewidth=0.9)
         for place, row in enumerate(chosen):
+            low, high = number(row["bound_low"]), number(row["bound_high"])
+            if int(row["missing"]) and low is not None and high is not None:
+                axes.plot([low, high], [place + 0.22] * 2, color=WARN, linewidth=1.4, solid_capstyle="butt")
             dot(axes, place, row, "estimate", "low", "high", 1, SERIES[0])
-        rows_axis(axes, [f"{row['first']} − {row['second']}" for row in chosen])
-        axes.set_xlabel("difference, percentage points\npaired by competition; line: paired t interval")
+        rows_axis(axes, [f"{row['first']} − {row['second']}  (n={row['n']}, {row['clusters']} competitions)" for row in chosen])
+        axes.set_xlabel(
+            "difference, percentage points, paired by competition\nhollow: no interval  ·  orange: bounds if outcomes are missing"
+        )
     return out.text
 
 

@@ -296,6 +296,13 @@ SAMPLED = TableSpec(
         Column("source", "Runs", help="escalated: within the episode, seen by the agent; shadow: afterwards, in a copy."),
         Column("verdicts", "Verdicts", Unit.COUNT),
         Column("verified", "Verified", Unit.COUNT),
+        Column(
+            "effective",
+            "Effective",
+            Unit.NUMBER,
+            "Verified verdicts of equal weight that these are worth: (sum of weights)² / sum of squared weights.",
+            exact="a property of the design",
+        ),
         Column("unknown", "Unknown", Unit.COUNT, "Ran, and it is not known how the command would have ended."),
         *rate("precision", "Precision"),
         *rate("recall", "Recall"),
@@ -313,7 +320,61 @@ SAMPLED = TableSpec(
     ),
 )
 
+SAMPLED_TYPES = TableSpec(
+    "sampled_types",
+    "Recall by type, from verdicts that were run by chance",
+    "Of the failures of each type, how many were flagged at all: time-outs apart from crashes, weighted by one over the logged chance.",
+    (
+        Column("arm", "Arm", Unit.CODE),
+        Column("library", "Library", Unit.CODE),
+        Column("source", "Runs"),
+        Column("failure_type", "Failure", Unit.CODE),
+        *estimate("recall", "Recall"),
+        *evidence(),
+    ),
+)
+
+REWEIGHTED = TableSpec(
+    "reweighted",
+    "Recall on other mixes",
+    "What the judge's recall would be if failures had another mix: recall per class of failure, weighted by the other mix's shares.",
+    (
+        *WHO,
+        Column(
+            "target",
+            "Mix",
+            Unit.CODE,
+            "A distribution of the study; shadow: what the judged commands of the judge's own arm would have done.",
+        ),
+        Column("by", "Classes"),
+        Column(
+            "covered",
+            "Covered",
+            Unit.SHARE,
+            "Of the mix's failures: in classes of which one was judged.",
+            exact="a full count of what was recorded",
+        ),
+        *rate("observed", "Recall as judged", "On the mix of the judged commands."),
+        *rate("recall", "Recall", "On the other mix, over the covered classes."),
+        Column(
+            "bound_low", "Bounds", Unit.SHARE, "Over all classes: the others all missed, or all flagged.", to="bound_high", exact="a bound"
+        ),
+        hidden("bound_high", Unit.SHARE),
+        *rate("precision", "Precision", "Where the mix says how many commands pass."),
+        Column(
+            "effective",
+            "Effective",
+            Unit.NUMBER,
+            "Failures of equal weight that the weighted ones are worth: (sum of weights)² / sum of squared weights.",
+            exact="a property of the design",
+        ),
+        Column("contaminated", "Held-out fit", Unit.FLAG),
+        *evidence(),
+    ),
+    "A judge is taken to flag the same share of a class in both mixes, and the mix as given: its own sampling is not in the interval.",
+)
+
 SPECS = (
     PRECISION_RECALL, JUDGE_MEASURES, RECALL_BY_TYPE, JUDGE_CATEGORIES, JUDGE_CONFUSION, JUDGE_RUBRICS, JUDGE_PAIRS, CURVE, CALIBRATION, WRONG_RESULTS,
-    FUNNEL, FEEDBACK, ALARMS, RUBRIC_ALARMS, SAMPLED,
+    FUNNEL, FEEDBACK, ALARMS, RUBRIC_ALARMS, SAMPLED, SAMPLED_TYPES, REWEIGHTED,
 )  # fmt: skip

@@ -10,6 +10,7 @@ from rubrics_gym.judge.exposure import Bins, by_category, by_rubric, confusion, 
 from rubrics_gym.judge.measuring import precision_recall, recall_by_type
 from rubrics_gym.judge.noise import judge_noise
 from rubrics_gym.judge.pairs import compare
+from rubrics_gym.judge.reweighting import Mix, categories, failure_types, reweighted
 from rubrics_gym.judge.wrong_results import Ending, by_cause
 from rubrics_gym.report import judge_specs as specs
 from rubrics_gym.report import judges
@@ -33,6 +34,7 @@ JUDGE_TABLES: dict[str, TableSpec] = {
         specs.WRONG_RESULTS,
         specs.FUNNEL,
         JUDGE_NOISE,
+        specs.REWEIGHTED,
     )
 }
 
@@ -44,9 +46,12 @@ def judge_tables(
     endings: Mapping[str, Ending],
     settings: MeasureJudge,
     sizes: Mapping[str, int],
+    mixes: Mapping[str, Mix],
+    shadows: Mapping[str, Mix],
 ) -> dict[str, list[Row]]:
     """Table name -> rows. `replayed` are the judges in the order of the evaluation, `baselines` what needs no judge, over the same commands;
-    `bins` are the categories of the commands that failed, `endings` how the episodes ended, `sizes` the rubrics of each library."""
+    `bins` are the categories of the commands that failed, `endings` how the episodes ended, `sizes` the rubrics of each library, `mixes` the study's
+    distributions by category, `shadows` the judges' own arms by type of failure."""
     confidence, statistics = settings.statistics.confidence, settings.statistics
     judged = list(replayed.values())
     held = [one for one in judged if one.library is not None]
@@ -68,5 +73,19 @@ def judge_tables(
         "calibration": judges.calibration_rows([bin for one in judged for bin in calibration(one, confidence)], settings),
         "wrong_results": judges.wrong_result_rows([line for one in held for line in by_cause(one, endings, confidence)], settings),
         "funnel": judges.funnel_rows([line for one in held for line in funnel(one, bins, confidence)], settings),
-        "judge_noise": judges.judge_noise_rows({name: judge_noise(one) for name, one in replayed.items()}, settings),
+        "reweighted": judges.reweighted_rows(
+            [
+                line
+                for name, one in replayed.items()
+                for line in [
+                    *(reweighted(one, categories(one, bins), target, "category", mix, confidence) for target, mix in mixes.items()),
+                    *(
+                        reweighted(one, failure_types(one), "shadow", "failure type", shadows[name], confidence)
+                        for _ in shadows.keys() & {name}
+                    ),
+                ]
+            ],
+            settings,
+        ),
+        "judge_noise": judges.judge_noise_rows({name: judge_noise(one, confidence) for name, one in replayed.items()}, settings),
     }

@@ -10,6 +10,7 @@ from rubrics_gym.judge.exposure import CategoryLine, ConfusionCell, RubricLine, 
 from rubrics_gym.judge.measuring import Measured, TypeRecall
 from rubrics_gym.judge.pairs import JudgePair
 from rubrics_gym.judge.rates import Rate
+from rubrics_gym.judge.reweighting import Reweighted
 from rubrics_gym.judge.wrong_results import WrongResultLine
 from rubrics_gym.report.writing import Row
 from rubrics_gym.settings.rules import MeasureJudge
@@ -215,29 +216,50 @@ def funnel_rows(table: Iterable[StageLine], settings: MeasureJudge) -> list[Row]
     return rows
 
 
+def reweighted_rows(table: Iterable[Reweighted], settings: MeasureJudge) -> list[Row]:
+    """One row per judge and mix. Table `reweighted`."""
+    rows = []
+    for line in table:
+        own = {
+            "target": line.target,
+            "by": line.by,
+            "covered": line.covered,
+            **cells("observed", line.observed),
+            **cells("recall", line.recall),
+            "bound_low": line.bound_low,
+            "bound_high": line.bound_high,
+            **cells("precision", line.precision),
+            "effective": line.effective,
+            "contaminated": line.library in settings.contaminated,
+        }
+        rows.append(_row(line, settings, line.recall, own))
+    return rows
+
+
 def judge_noise_rows(shares: Mapping[str, Sequence[NoiseShare]], settings: MeasureJudge) -> list[Row]:
     """One row per judge and source of noise. Table `judge_noise`."""
-    rows = []
-    for judge, found in shares.items():
-        for one in found:
-            spread = one.spread
-            rows.append(
-                {
-                    "source": one.source,
-                    "of": judge,
-                    "quantity": "share of an episode's commands that is flagged",
-                    "sd": None if one.variance is None else one.variance**0.5,
-                    "sd_low": spread.low if spread else None,
-                    "sd_high": spread.high if spread else None,
-                    "share": one.share,
-                    "n": spread.n if spread else 0,
-                    "clusters": spread.groups if spread else 0,
-                    "interval_kind": spread.kind if spread else "by_difference",
-                    "note": one.note,
-                    **provenance(settings),
-                }
-            )
-    return rows
+    quantity = "share of an episode's commands that is flagged"
+    return [{**noise_cells(one, judge, quantity), **provenance(settings)} for judge, found in shares.items() for one in found]
+
+
+def noise_cells(one: NoiseShare, of: str, quantity: str) -> Row:
+    """One source of noise: its standard deviation and its share of the variance of full repeats, both with the jackknife's interval."""
+    return {
+        "source": one.source,
+        "of": of,
+        "quantity": quantity,
+        **{
+            name: None if value is None else value**0.5
+            for name, value in (("sd", one.variance), ("sd_low", one.low), ("sd_high", one.high))
+        },
+        "share": one.share,
+        "share_low": one.share_low,
+        "share_high": one.share_high,
+        "n": one.n,
+        "clusters": one.clusters,
+        "interval_kind": one.kind,
+        "note": one.note,
+    }
 
 
 class _OfJudge(Protocol):

@@ -69,6 +69,10 @@ class Evaluation(Settings):
         FinalStart.CLEAN,
         description="What the final run begins with: clean (the public data, the agent's files and installs, without what it has to write); as_left (its files just as they are).",
     )
+    repeated_finals: Annotated[int, Field(ge=0)] = Field(
+        0,
+        description="How often the final run of every episode is made again, in a clean sandbox from what the episode left: the harness's own share of the noise. 0: not measured.",
+    )
     shadows: Shadows | None = Field(
         None,
         description="Shadow runs; null: none, and no snapshots are taken. The first block plans the judged episodes anew, other chances do not.",

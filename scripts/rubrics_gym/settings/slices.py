@@ -429,6 +429,8 @@ SLICES: dict[str, Callable[[Study, Wildcards], Settings]] = {
     "run_episode": _run_episode,
     "run_final": _run_final,
     "grade_episode": _grade_episode,
+    "repeat_final": _run_final,
+    "grade_repeated_final": _grade_episode,
     "grade_self_test": _nothing,
     "grade_acceptance": _grade_acceptance,
     "list_acceptance": _nothing,

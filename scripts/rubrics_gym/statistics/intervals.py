@@ -18,7 +18,8 @@ from rubrics_gym.statistics.resampling import resampled_means
 NOTHING_OBSERVED = "nothing observed"
 ONE_CLUSTER = "one cluster: its spread is unknown"
 NOT_WITHOUT_ONE = "no interval: without one of the clusters it is not identified"
-NO_SPREAD = "all clusters equal: their spread is unknown"
+NO_SPREAD = "interval not identified: zero variance, all clusters equal"
+ALL_EQUAL = "zero variance, all clusters equal: the interval is that of none of them differing, in place of t and bootstrap"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,18 +145,25 @@ def jackknife_t(
         note = ONE_CLUSTER if groups < 2 else NOT_WITHOUT_ONE
         return Interval(whole, None, None, count, groups, "jackknife_t", confidence, note)
     pseudo = mean_t([groups * whole - (groups - 1) * value for value in known], confidence, count)
-    if pseudo.low is None or pseudo.high is None:
-        return Interval(whole, None, None, count, groups, "jackknife_t", confidence, pseudo.note)
+    if pseudo.low is None or pseudo.high is None or np.ptp(known) <= 1e-12 * max(1.0, abs(whole)):  # apart by rounding alone
+        return Interval(whole, None, None, count, groups, "jackknife_t", confidence, NO_SPREAD)
     half = (pseudo.high - pseudo.low) / 2
     return Interval(whole, max(within[0], whole - half), min(within[1], whole + half), count, groups, "jackknife_t", confidence)
 
 
-def paired_t(differences: ArrayLike, confidence: float = 0.95, n: int | None = None) -> Interval:
+def paired_t(differences: ArrayLike, confidence: float = 0.95, n: int | None = None, reach: tuple[float, float] | None = None) -> Interval:
     """t interval of the mean of paired differences of cluster means, shape (clusters,), in the unit of the differences.
 
-    The clusters are taken as a sample from a population of such clusters.
+    The clusters are taken as a sample from a population of such clusters. Where all are equal the variance is zero and t identifies nothing.
+    With `reach`, the range that one difference can have, there is an interval all the same: none of so many clusters differs from the
+    value d, so with Clopper and Pearson's upper bound u for that share the mean lies between d - u (d - lowest) and d + u (highest - d).
     """
-    return mean_t(differences, confidence, n, kind="paired_t")
+    found = mean_t(differences, confidence, n, kind="paired_t")
+    if reach is None or found.estimate is None or found.note != NO_SPREAD:
+        return found
+    _, most = _clopper_pearson_of_share(0.0, found.clusters, confidence)
+    low, high = found.estimate - most * (found.estimate - reach[0]), found.estimate + most * (reach[1] - found.estimate)
+    return Interval(found.estimate, low, high, found.n, found.clusters, "clopper_pearson_clusters", confidence, ALL_EQUAL)
 
 
 def cluster_bootstrap(differences: ArrayLike, confidence: float = 0.95, draws: int = 4000, seed: int = 0, n: int | None = None) -> Interval:
@@ -208,8 +216,9 @@ def ratio(numerators: ArrayLike, denominators: ArrayLike, confidence: float = 0.
     return Interval(estimate, estimate - half, estimate + half, count, groups, "ratio_t", confidence)
 
 
-def proportion(successes: ArrayLike, totals: ArrayLike, confidence: float = 0.95) -> Interval:
-    """A proportion of observations in clusters: successes and totals are counts per cluster, shape (clusters,).
+def proportion(successes: ArrayLike, totals: ArrayLike, confidence: float = 0.95, n: int | None = None) -> Interval:
+    """A proportion of observations in clusters: successes and totals are counts (or sums of weights) per cluster, shape (clusters,).
+    `n` is the sum of the totals unless given.
 
     `ratio`, clipped to [0, 1]. Where no cluster differs from another (no events, all events, one share everywhere) the ratio
     estimator would claim certainty; the interval is then Clopper and Pearson's of as many observations as there are clusters,
@@ -218,13 +227,25 @@ def proportion(successes: ArrayLike, totals: ArrayLike, confidence: float = 0.95
     won, tried = _vector(successes), _vector(totals)
     if (won > tried).any() or (won < 0).any():
         raise ValueError("proportion: successes must lie between 0 and the total of their cluster")
-    sampled = ratio(won, tried, confidence)
+    sampled = ratio(won, tried, confidence, n)
     if sampled.estimate is None or sampled.note == ONE_CLUSTER:
         return sampled
     if sampled.low is None or sampled.high is None:
-        exact = _clopper_pearson_of_share(sampled.estimate, sampled.clusters, confidence)
-        return Interval(sampled.estimate, *exact, sampled.n, sampled.clusters, "clopper_pearson_clusters", confidence)
+        return equal_clusters(sampled.estimate, sampled.n, sampled.clusters, confidence)
     return Interval(sampled.estimate, max(0.0, sampled.low), min(1.0, sampled.high), sampled.n, sampled.clusters, sampled.kind, confidence)
+
+
+def equal_clusters(share: float, n: int, clusters: int, confidence: float = 0.95) -> Interval:
+    """The interval of a share that is the same in every cluster: Clopper and Pearson's of as many observations as there are clusters."""
+    low, high = _clopper_pearson_of_share(share, clusters, confidence)
+    return Interval(share, low, high, n, clusters, "clopper_pearson_clusters", confidence)
+
+
+def effective_weight(weights: ArrayLike) -> float:
+    """Equally weighted observations that weighted ones are worth: (sum w)^2 / sum w^2 (Kish 1965); 0 for none."""
+    values = np.asarray(weights, dtype=float)
+    squares = float((values**2).sum())
+    return float(values.sum()) ** 2 / squares if squares else 0.0
 
 
 def _clopper_pearson_of_share(share: float, effective: float, confidence: float) -> tuple[float, float]:
