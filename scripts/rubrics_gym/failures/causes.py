@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rubrics_gym.failures.categories import category_schema, chosen
 from rubrics_gym.failures.detection import output_of
