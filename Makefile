@@ -9,10 +9,10 @@ dashboard: environment
 	$(BIN)/snakemake results/dashboard.html
 	@echo "Open results/dashboard.html"
 
-# A file's tests run one after another: loadgroup does nothing with pytest 9.2 and pytest-xdist 3.8, which sets a name that pytest no longer reads.
+# Groups of tests do nothing with pytest 9.2 and pytest-xdist 3.8, which sets a name that pytest no longer reads; so no test may need one.
 # The attacks on the sandbox run alone: an ordinary user's sandboxes without namespaces cannot tell their segments below /dev/shm apart.
 test: environment
-	$(BIN)/pytest -n auto --dist loadfile --ignore $(ATTACKS)
+	$(BIN)/pytest -n auto --dist worksteal --ignore $(ATTACKS)
 	$(BIN)/pytest $(ATTACKS)
 
 # Style, types, rooms, drift of the generated documentation.

@@ -103,7 +103,8 @@ EXPECTED: list[tuple[str, set[str]]] = [
     (r"encoder\.source", {"export_encoder"} | MERGED),
 ]
 
-PART = set().union(*(rules for _, rules in EXPECTED))  # of the default study; other rules are asked for by name
+# of the default study; other rules are asked for by name, or by a setting that the default study leaves at nothing
+PART = set().union(*(rules for _, rules in EXPECTED)) - {"repeat_final", "grade_repeated_final"}
 
 # leaves that are flipped otherwise, or whose flip is another study altogether
 ELSEWHERE = re.compile(
