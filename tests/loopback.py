@@ -6,6 +6,7 @@ import json
 import re
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -22,7 +23,7 @@ USAGE = {
 Act = Callable[[BaseHTTPRequestHandler], None]
 
 
-class Api:
+class Api(ABC):
     """A server that refuses what its API would refuse, and else acts as told: a status with a body, or any handling of the connection."""
 
     paths: tuple[str, ...]
@@ -79,16 +80,17 @@ class Api:
         """From now on answer with an error of the API."""
         self.answers(status, self.error(kind, text), **headers)
 
+    @abstractmethod
     def error(self, kind: str, text: str) -> dict[str, Any]:
-        raise NotImplementedError
+        """The body of an error."""
 
+    @abstractmethod
     def objection(self, handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> str | None:
         """Why the API would not take a request."""
-        raise NotImplementedError
 
+    @abstractmethod
     def text(self, text: str) -> dict[str, Any]:
         """The body of a plain answer."""
-        raise NotImplementedError
 
 
 class MessagesApi(Api):
