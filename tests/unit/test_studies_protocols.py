@@ -75,3 +75,16 @@ def test_a_protocol_has_its_own_limits_of_size_and_not_those_of_an_agents_archiv
 def test_a_study_whose_store_is_not_at_hand_is_not_frozen_without_it(tmp_path: Path) -> None:
     with pytest.raises(DamagedFile, match=FIRST):
         frozen(tmp_path, {FIRST})
+
+
+def test_one_changed_byte_of_an_unpacked_response_is_refused_by_name(tmp_path: Path) -> None:
+    ask(tmp_path / "store", FIRST)
+    folder, replayed = frozen(tmp_path, {FIRST}), tmp_path / "replayed"
+    unpack_store(folder, replayed)
+    unpack_store(folder, replayed)  # as it was: nothing to say
+    response = next((replayed / "responses").rglob("*.json"))
+    damaged = bytearray(response.read_bytes())
+    damaged[-2] ^= 1
+    response.write_bytes(bytes(damaged))
+    with pytest.raises(protocols.ProtocolChanged, match=response.name):
+        unpack_store(folder, replayed)

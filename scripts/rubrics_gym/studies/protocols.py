@@ -233,6 +233,7 @@ def unpack_store(folder: Path, store: Path) -> None:
     if not archive.exists() or sha256(archive) != manifest.paid_sha256:
         raise ProtocolChanged(f"{folder}: {PAID} is not what was frozen ({_damage(folder)}). Restore it from git.")
     if marker.exists() and marker.read_text() == manifest.paid_sha256:
+        _check_responses(manifest.store, store)
         return
     missing = dict(manifest.store)
     for name, data in _members(folder, "store/"):
@@ -244,6 +245,13 @@ def unpack_store(folder: Path, store: Path) -> None:
     if missing:
         raise ProtocolChanged(f"{folder}: {min(missing)} is missing in {PAID} ({len(missing)} files in all). Restore it from git.")
     write_text(marker, manifest.paid_sha256)
+
+
+def _check_responses(frozen: Mapping[str, str], store: Path) -> None:
+    """ProtocolChanged when an unpacked response is not the frozen one, whether this run would read it or not."""
+    for name in sorted(name for name in frozen if name.startswith("responses/")):
+        if not (store / name).exists() or sha256(store / name) != frozen[name]:
+            raise ProtocolChanged(f"{store}: {name} is not what was frozen. Remove that folder; it is unpacked again.")
 
 
 def frozen_tables(folder: Path) -> dict[str, str]:
