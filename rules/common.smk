@@ -21,7 +21,18 @@ from rubrics_gym.settings import code as code_settings
 from rubrics_gym.settings.asking import asking_of, read_asking
 from rubrics_gym.settings import loading, lock, slices, units
 from rubrics_gym.settings.places import store_folder, use_store, wheel_folder
-from rubrics_gym.settings.study import Imported, Matched, Mined, Mode, ProviderName, Quota, RandomSample, Reproduction, Scrambled
+from rubrics_gym.settings.study import (
+    Contrasted,
+    Imported,
+    Matched,
+    Mined,
+    Mode,
+    ProviderName,
+    Quota,
+    RandomSample,
+    Reproduction,
+    Scrambled,
+)
 from rubrics_gym.store.attempts import AttemptStore
 from rubrics_gym.store.sealing import check_seal
 from rubrics_gym.store.serving import has_work
@@ -156,7 +167,7 @@ READERS = bool(STUDY.models.second_classifier or STUDY.labelling.sheets)  # whet
 
 def refuse_wrong_roles():
     """Only tasks for training are mined, and no task is collected and evaluated, under any name."""
-    mined = {name for library in STUDY.libraries.values() if isinstance(library, Mined) for name in library.collections}
+    mined = {name for library in STUDY.libraries for name in loading.collections_behind(STUDY, library)}
     collected = {name: (collection.tasks.benchmark, POOL_TASKS[name]) for name, collection in STUDY.collected.items()}
     try:
         for name in sorted(mined & collected.keys()):
@@ -288,7 +299,7 @@ def of_failures(name):
 
 
 def mined_from(collection):
-    """Mined libraries whose rubrics cite rollouts of a collection."""
+    """Mined libraries whose rubrics cite steps of rollouts of a collection."""
     return [name for name, library in STUDY.libraries.items() if isinstance(library, Mined) and collection in library.collections]
 
 
@@ -298,7 +309,7 @@ def libraries_made_by(*recipes):
 
 
 # libraries that a model was asked to write, in the order of the study
-WRITTEN_LIBRARIES = [name for name, library in STUDY.libraries.items() if isinstance(library, (Mined, Quota))]
+WRITTEN_LIBRARIES = [name for name, library in STUDY.libraries.items() if isinstance(library, (Mined, Quota, Contrasted))]
 
 
 def one_of(names):
@@ -399,7 +410,7 @@ JUDGE_ROOMS = ("rubrics_gym.judge", "rubrics_gym.libraries", "rubrics_gym.provid
 
 
 def mined_files(library, name):
-    """One file of every rollout that a mined library reads."""
+    """One file of every rollout that a library is written from."""
     return [path for collection in STUDY.libraries[library].collections for path in files(name, rollouts(collection))]
 
 
@@ -419,7 +430,10 @@ def written_inputs(library):
     names = ["merged.jsonl"] if isinstance(recipe, Imported) else ["merged.jsonl", "candidates.jsonl", "rejected.json"]
     if isinstance(recipe, Quota):
         names.append("quota.jsonl")
-    return {name.split(".")[0]: library_file(library, name) for name in names}
+    found = {name.split(".")[0]: library_file(library, name) for name in names}
+    if isinstance(recipe, Contrasted):
+        found |= {"merged": library_file(library, "accepted.jsonl"), "gate": library_file(library, "gate.jsonl")}
+    return found
 
 
 def library_file(library, name):
@@ -517,9 +531,11 @@ def request_ledgers():
             ledgers += files("recategorize_requests.jsonl", [f"{RESULTS}/failures/{collection}"])
         ledgers += files("attribute_requests.jsonl", [f"{RESULTS}/failures/{collection}"])
     for name, library in STUDY.libraries.items():
-        if isinstance(library, (Mined, Quota)):
+        if isinstance(library, (Mined, Quota, Contrasted)):
             ledgers += files("mine_requests.jsonl", [f"{RESULTS}/libraries/{name}"])
-        if isinstance(library, (Mined, Quota, Imported)):
+        if isinstance(library, Contrasted):
+            ledgers += files("review_requests.jsonl", [f"{RESULTS}/libraries/{name}"])
+        if isinstance(library, (Mined, Quota, Contrasted, Imported)):
             ledgers += files("categorize_requests.jsonl", [f"{RESULTS}/libraries/{name}"])
     if EXECUTE_ARM:
         ledgers += [verdicts_of(judge).replace(".jsonl", "_requests.jsonl") for judge in JUDGES]

@@ -71,6 +71,86 @@ rule fill_quota:
         "../scripts/fill_quota.py"
 
 
+rule mine_lessons:
+    input:
+        trajectories=lambda w: mined_files(w.library, "trajectory.jsonl"),
+        artifacts=lambda w: mined_files(w.library, "artifacts.tar.gz"),
+        grades=lambda w: mined_files(w.library, "grade.json"),
+        types="resources/failure_types.yaml",
+        api_changes="resources/api_changes.tsv",
+        prompt="resources/prompts/miners/contrast.yaml",
+        prices="resources/prices.yaml",
+    output:
+        contrasts="<results>/libraries/{library}/contrasts.jsonl",
+        candidates="<results>/libraries/{library}/candidates.jsonl",
+        rejected="<results>/libraries/{library}/rejected.json",
+        requests="<results>/libraries/{library}/mine_requests.jsonl",
+    log:
+        "<logs>/mine_lessons/{library}.log",
+    benchmark:
+        "<benchmarks>/mine_lessons/{library}.tsv"
+    wildcard_constraints:
+        library=libraries_made_by(Contrasted),
+    resources:
+        asking=ASKING,
+    params:
+        settings=settings("mine_lessons"),
+        code=code("mine_lessons", "miner"),
+    message:
+        "Mining lessons for {wildcards.library} from pairs of programs"
+    script:
+        "../scripts/mine_lessons.py"
+
+
+rule review_lessons:
+    input:
+        merged="<results>/libraries/{library}/merged.jsonl",
+        contrasts=rules.mine_lessons.output.contrasts,
+        prompt="resources/prompts/lesson_reviewer.yaml",
+        prices="resources/prices.yaml",
+    output:
+        reviews="<results>/libraries/{library}/reviews.jsonl",
+        requests="<results>/libraries/{library}/review_requests.jsonl",
+    log:
+        "<logs>/review_lessons/{library}.log",
+    benchmark:
+        "<benchmarks>/review_lessons/{library}.tsv"
+    wildcard_constraints:
+        library=libraries_made_by(Contrasted),
+    resources:
+        asking=ASKING,
+    params:
+        settings=settings("review_lessons"),
+        code=code("review_lessons", "reviewer"),
+    message:
+        "Reviewing the lessons of {wildcards.library} on programs of all tasks"
+    script:
+        "../scripts/review_lessons.py"
+
+
+rule accept_lessons:
+    input:
+        merged="<results>/libraries/{library}/merged.jsonl",
+        contrasts=rules.mine_lessons.output.contrasts,
+        reviews=rules.review_lessons.output.reviews,
+    output:
+        accepted="<results>/libraries/{library}/accepted.jsonl",
+        gate="<results>/libraries/{library}/gate.jsonl",
+    log:
+        "<logs>/accept_lessons/{library}.log",
+    benchmark:
+        "<benchmarks>/accept_lessons/{library}.tsv"
+    wildcard_constraints:
+        library=libraries_made_by(Contrasted),
+    params:
+        settings=settings("accept_lessons"),
+        code=code("accept_lessons"),
+    message:
+        "Accepting the lessons of {wildcards.library} that pass its gate"
+    script:
+        "../scripts/accept_lessons.py"
+
+
 rule import_library:
     input:
         library=lambda w: STUDY.libraries[w.library].path,
@@ -105,7 +185,7 @@ rule merge_library:
     benchmark:
         "<benchmarks>/merge_library/{library}.tsv"
     wildcard_constraints:
-        library=libraries_made_by(Mined),
+        library=libraries_made_by(Mined, Contrasted),
     params:
         settings=settings("merge_library"),
         code=code("merge_library"),
@@ -130,7 +210,7 @@ rule categorize_rubrics:
     benchmark:
         "<benchmarks>/categorize_rubrics/{library}.tsv"
     wildcard_constraints:
-        library=libraries_made_by(Mined, Quota, Imported),
+        library=libraries_made_by(Mined, Quota, Contrasted, Imported),
     resources:
         asking=ASKING,
     params:

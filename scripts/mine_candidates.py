@@ -8,15 +8,13 @@ from rubrics_gym.libraries.mining import Miner
 from rubrics_gym.libraries.rollouts import read_rollouts
 from rubrics_gym.libraries.traces import trace_of
 from rubrics_gym.models.prompts import load_prompt
-from rubrics_gym.providers.opening import open_client
+from rubrics_gym.providers.opening import SHARED_PATIENCE_S, open_client
 from rubrics_gym.records.files import write_json, write_json_lines
 from rubrics_gym.settings.asking import read_asking
 from rubrics_gym.settings.job import job
 from rubrics_gym.settings.places import store_folder
 from rubrics_gym.settings.rules import MineCandidates
 from rubrics_gym.store.serving import copy_ledger, work_key
-
-PATIENCE_S = 24 * 3600.0  # another library of the same miner may be reading the same rollouts: its answers are worth waiting for
 
 with job(snakemake, MineCandidates) as (settings, log):
     inputs = snakemake.input
@@ -31,7 +29,15 @@ with job(snakemake, MineCandidates) as (settings, log):
         # the unit has no library's name: a second library of this miner is served the same answers
         units.append(f"mine/{settings.miner.value}/{collection}")
         with open_client(
-            settings.model, "miner", settings.simulation, units[-1], account, inputs.prices, asking, allowance_usd, patience_s=PATIENCE_S
+            settings.model,
+            "miner",
+            settings.simulation,
+            units[-1],
+            account,
+            inputs.prices,
+            asking,
+            allowance_usd,
+            patience_s=SHARED_PATIENCE_S,
         ) as client:
             readings = []
             for rollout in of_collection:

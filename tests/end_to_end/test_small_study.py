@@ -25,6 +25,9 @@ STUDY = {
     "extends": "config/config.yaml",
     "name": "small",
     "collections": {"pool": {"tasks": {"limit": 6}}},
+    "libraries": {
+        "lessons": {"recipe": "contrast", "collections": ["pool"]}
+    },  # of one attempt per task: it has no pair of programs and stays empty
     "evaluation": {"split": "development", "arms": ["execute", "notice", "task_only", "scrambled", "random", "matched"]},
 }
 # tables of what need not occur in so few episodes
@@ -112,6 +115,16 @@ def test_no_episode_without_its_outcome(study: Workflow) -> None:
     for row in table(study, "arms"):
         assert int(row["planned"]) == 2
         assert int(row["finished"]) + int(row["lost"]) + int(row["not_run"]) == 2
+
+
+def test_a_library_without_enough_lessons_is_shown_and_no_judge_gets_it(study: Workflow) -> None:
+    manifest = json.loads((study.folder / "results/libraries/lessons/manifest.json").read_text())
+    assert (manifest["candidates"], manifest["rubrics"], manifest["gate"]) == (0, 0, [])
+    refused = study.snakemake("results/libraries/lessons/index.npy", *CONFIG)
+    printed = refused.stdout + refused.stderr
+    assert refused.returncode != 0
+    assert "0 lessons of lessons passed its gate, and a judge wants 12 (`libraries.lessons.gate.fewest`)" in printed
+    assert "Traceback" not in printed
 
 
 def test_a_browser_opens_its_dashboard(study: Workflow) -> None:

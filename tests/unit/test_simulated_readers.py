@@ -375,10 +375,12 @@ def test_readers_do_not_know_the_ids_of_the_taxonomy() -> None:
 @pytest.mark.isolation
 def test_simulated_readers_share_nothing() -> None:
     folder = Path(simulated_classifier.__file__).parent
-    files = [folder / "classifier.py", folder / "reviewer.py", *sorted((folder / "miner").glob("*.py"))]
+    files = [folder / "classifier.py", *sorted((folder / "reviewer").glob("*.py")), *sorted((folder / "miner").glob("*.py"))]
     for path in files:
         imported = set(re.findall(r"^from (rubrics_gym\.[\w.]+) import", path.read_text(), re.MULTILINE))
-        own = {name for name in imported if name.startswith("rubrics_gym.providers.simulated.miner") and path.parent.name == "miner"}
+        own = {
+            name for name in imported if path.parent != folder and name.startswith(f"rubrics_gym.providers.simulated.{path.parent.name}.")
+        }
         assert imported - own <= {"rubrics_gym.models.request", "rubrics_gym.settings.study"}, path
 
 

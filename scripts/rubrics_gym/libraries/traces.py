@@ -114,7 +114,7 @@ def at_step(trace: Trace, number: int, limit: int) -> Trace:
 
 def at_end(trace: Trace, limit: int) -> Trace:
     """What a rollout left: final programs, what was handed in, the verdict; no steps. Within `limit` characters."""
-    return trimmed(trace._replace(steps=()), limit)
+    return trimmed(trace._replace(steps=(), versions=()), limit)
 
 
 def _steps(commands: list[CommandEvent], rules: Rules) -> Iterable[Step]:

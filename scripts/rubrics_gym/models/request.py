@@ -40,7 +40,7 @@ class Tool(Record):
 class Request(Record):
     """Everything that is sent. `seed` stands for the sampling seed where a provider takes one; others ignore it."""
 
-    purpose: Literal["agent", "judge", "mine", "classify", "attribute"]
+    purpose: Literal["agent", "judge", "mine", "classify", "attribute", "review"]
     model: str
     system: str
     messages: tuple[Message, ...]

@@ -20,6 +20,9 @@ from rubrics_gym.store.serving import copy_ledger, work_key
 from rubrics_gym.store.stops import StudyRecord, StudyStopped
 from rubrics_gym.store.storage import PATIENCE_S
 
+SHARED_PATIENCE_S = (
+    24 * 3600.0
+)  # of a unit that several libraries ask for: another one may be asking now, and its answers are worth waiting for
 _LIVE = {ProviderName.ANTHROPIC: "Anthropic", ProviderName.OPENAI: "OpenAI"}
 
 
@@ -91,13 +94,13 @@ def open_client(
 
 
 @contextmanager
-def open_reader(snakemake: Any, settings: Any, role: str, unit: str, **keyed: str) -> Iterator[Client]:
+def open_reader(snakemake: Any, settings: Any, role: str, unit: str, patience_s: float = PATIENCE_S, **keyed: str) -> Iterator[Client]:
     """The client of a job that reads records and asks one role about them, on behalf of one unit; afterwards the ledger is copied to the rule's
     output `requests`. `settings` are the slice of the rule (model, simulation); `keyed` are inputs that belong to the key of the work, beside the prompt.
     """
     account = work_key(settings, {"prompt": snakemake.input.prompt, **keyed}, unit)
     with open_client(
-        settings.model, role, settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.asking
+        settings.model, role, settings.simulation, unit, account, snakemake.input.prices, snakemake.resources.asking, patience_s=patience_s
     ) as client:
         yield client
     copy_ledger(store_folder(), [unit], snakemake.output.requests)

@@ -12,7 +12,7 @@ from rubrics_gym.store import ledger
 from rubrics_gym.store.attempts import AttemptRow, AttemptState
 from rubrics_gym.store.ledger import LedgerLine, State, accounts
 
-ROLES = {"agent": "agent", "judge": "judge", "mine": "miner", "classify": "classifier", "attribute": "reviewer"}
+ROLES = {"agent": "agent", "judge": "judge", "mine": "miner", "classify": "classifier", "attribute": "reviewer", "review": "reviewer"}
 TOKENS_IN = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "cache_write_1h_tokens")
 
 
@@ -60,6 +60,8 @@ def subject_of(unit: str, library_of: Mapping[str, str], libraries: Collection[s
         case "mine", ["quota", library]:
             return Subject("libraries", library=library)
         case "mine", [_, collection]:
+            return Subject("libraries", collection=collection)
+        case "review", [collection]:
             return Subject("libraries", collection=collection)
         case "classify" | "classify_again", [name] if name in libraries:
             return Subject("categories", library=name)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from rubrics_gym.settings.base import Name, Positive, Probability, Settings
+from rubrics_gym.settings.base import Name, NotNegative, Positive, Probability, Settings
 
 
 class Likeness(StrEnum):
@@ -72,6 +72,43 @@ class Quota(Settings):
     trace_chars: Positive = Field(40_000, description="Characters of a failure and its programs that the miner reads.")
 
 
+class Citing(StrEnum):
+    WORDS = "words"
+    LINES = "lines"
+
+
+class Gate(Settings):
+    """What a lesson has to show before it is accepted, beside telling the two programs apart that it was written from. Every review must be
+    usable, and on no development task may it tell two programs apart the wrong way round."""
+
+    other_tasks: NotNegative = Field(2, description="Fewest other tasks on which a lesson tells the stronger program from the weaker.")
+    development_tasks: NotNegative = Field(1, description="Fewest development tasks among them.")
+    fewest: NotNegative = Field(12, description="Fewest accepted lessons with which a judge may use the library.")
+
+
+class Contrasted(Settings):
+    """A library of lessons from pairs of programs of one task whose scores differ, each reviewed on the programs of other tasks."""
+
+    recipe: Literal["contrast"] = "contrast"
+    collections: tuple[Name, ...] = Field(description="Collections whose programs lessons are written from.")
+    development: Probability = Field(
+        0.25, description="Share of the tasks, drawn by the study's seed, whose programs only review lessons; none is written from them."
+    )
+    per_task: Positive = Field(2, description="Most pairs of programs of one task, the widest differences of scores first.")
+    per_contrast: Positive = Field(1, description="Most lessons from one pair.")
+    citing: Citing = Field(
+        Citing.LINES,
+        description="words: the miner copies words of a program, which must be in it; lines: it names lines, and their words are taken from the program.",
+    )
+    near_misses: bool = Field(
+        True,
+        description="Whether the miner is told to state its lesson so that it applies to both programs, and what comes near to the mistake and is right.",
+    )
+    program_chars: Positive = Field(40_000, description="Characters of one attempt's programs that are read.")
+    merge: Merge = Field(Merge(), description="How lessons that say the same are merged before they are reviewed.")
+    gate: Gate = Field(Gate(), description="What a lesson has to show.")
+
+
 class Imported(Settings):
     """A library from a file: JSON lines as `export_library` writes them. Rubrics without a category are sorted by the classifier."""
 
@@ -111,7 +148,7 @@ class RandomSample(Settings):
     size_of: Name = Field(description="The library whose size is taken.")
 
 
-Library = Annotated[Mined | Quota | Imported | Matched | Scrambled | RandomSample, Field(discriminator="recipe")]
+Library = Annotated[Mined | Quota | Contrasted | Imported | Matched | Scrambled | RandomSample, Field(discriminator="recipe")]
 
 
 class DistributionSettings(Settings):

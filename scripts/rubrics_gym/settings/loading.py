@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from rubrics_gym.settings.study import (
     CodeRuns,
     Collection,
+    Contrasted,
     ImportedCollection,
     Matched,
     Mined,
@@ -100,7 +101,7 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
 
 
 # what pydantic puts after the name of a block that has several forms
-_TAGS = {"libraries": ("mine", "quota", "import", "match", "scramble", "sample"), "collections": ("collected", "imported")}
+_TAGS = {"libraries": ("mine", "quota", "contrast", "import", "match", "scramble", "sample"), "collections": ("collected", "imported")}
 
 
 def _explain(error: ValidationError, source: str) -> str:
@@ -160,6 +161,14 @@ def _check_libraries(study: Study, source: str) -> None:
                 for collection in library.collections:
                     _need(collection, study.collections, f"{where}.collections", "collection", source)
                 _need(library.target, study.distributions, f"{where}.target", "distribution", source)
+            case Contrasted():
+                for collection in library.collections:
+                    _need(collection, study.collections, f"{where}.collections", "collection", source)
+                if library.gate.development_tasks and not library.development:
+                    raise ConfigurationError(
+                        f"{source}: `{where}.gate.development_tasks` is {library.gate.development_tasks}, and no task is for development. "
+                        f"Set `{where}.development` to the share of tasks that only review lessons, or the gate's number to 0."
+                    )
             case Matched():
                 _need(library.source, study.libraries, f"{where}.source", "library", source)
                 _need(library.target, study.distributions, f"{where}.target", "distribution", source)
@@ -244,7 +253,7 @@ def parents(study: Study, library: str) -> list[str]:
 def collections_behind(study: Study, library: str) -> list[str]:
     """Collections that a library was written from, by itself or through the libraries that it is made from; none for an imported one."""
     recipe = study.libraries[library]
-    own = set(recipe.collections) if isinstance(recipe, Mined | Quota) else set()
+    own = set(recipe.collections) if isinstance(recipe, Mined | Quota | Contrasted) else set()
     return sorted(own.union(*(collections_behind(study, parent) for parent in parents(study, library))))
 
 

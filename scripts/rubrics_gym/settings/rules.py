@@ -6,9 +6,12 @@ from rubrics_gym.records.tasks import HoldoutVariant
 from rubrics_gym.settings.study import (
     AgentSimulation,
     Arm,
+    Citing,
+    Contrasted,
     DistributionSettings,
     Escalate,
     FinalStart,
+    Gate,
     Imported,
     Inference,
     JudgeSettings,
@@ -155,6 +158,27 @@ class FillQuota(Settings):
     recipe: Quota
 
 
+class MineLessons(Settings):
+    seed: int
+    model: ModelSettings
+    simulation: TextSimulation | None
+    unit: str
+    per_task: int
+    per_contrast: int
+    development: float
+    citing: Citing
+    near_misses: bool
+    program_chars: int
+
+
+class ReviewLessons(Reader):
+    unit: str
+
+
+class AcceptLessons(Settings):
+    gate: Gate
+
+
 class ImportLibrary(Settings):
     path: str
 
@@ -177,12 +201,18 @@ class DescribeLibrary(Settings):
     """Sorting the rubrics of a library that models or people wrote, and its manifest."""
 
     library: str
-    recipe: Mined | Quota | Imported
+    recipe: Mined | Quota | Contrasted | Imported
     seed: int
     model: ModelSettings
     simulation: TextSimulation | None
     simulated: bool  # whether any role is: the rollouts may be, where the classifier is not
     contaminated: bool
+
+
+class EmbedLibrary(Settings):
+    """`fewest`: rubrics below which no judge may use the library; its gate says so."""
+
+    fewest: int = 0
 
 
 class ReplayJudge(Settings):

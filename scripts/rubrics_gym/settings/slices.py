@@ -12,6 +12,7 @@ from typing import Any
 from rubrics_gym.settings.comparisons import default_pairs, describe, questions
 from rubrics_gym.settings.loading import contaminated, execute_arm
 from rubrics_gym.settings.rules import (
+    AcceptLessons,
     AccountCosts,
     AuditExposure,
     BuildDashboard,
@@ -24,6 +25,7 @@ from rubrics_gym.settings.rules import (
     DeriveLibrary,
     DescribeLibrary,
     DrawLabelSheet,
+    EmbedLibrary,
     ExportEncoder,
     FailureDistribution,
     FeedbackArm,
@@ -38,9 +40,11 @@ from rubrics_gym.settings.rules import (
     MeasureJudge,
     MergeLibrary,
     MineCandidates,
+    MineLessons,
     Nothing,
     Reader,
     ReplayJudge,
+    ReviewLessons,
     RunEpisode,
     RunFinal,
     RunShadows,
@@ -48,6 +52,7 @@ from rubrics_gym.settings.rules import (
 )
 from rubrics_gym.settings.study import (
     CodeRuns,
+    Contrasted,
     Imported,
     JudgeSettings,
     Mined,
@@ -209,9 +214,15 @@ def _mined(study: Study, w: Wildcards) -> Mined:
     return recipe
 
 
-def _written(study: Study, w: Wildcards) -> Mined | Quota | Imported:
+def _contrasted(study: Study, w: Wildcards) -> Contrasted:
     recipe = study.libraries[w["library"]]
-    assert isinstance(recipe, Mined | Quota | Imported)
+    assert isinstance(recipe, Contrasted)
+    return recipe
+
+
+def _written(study: Study, w: Wildcards) -> Mined | Quota | Contrasted | Imported:
+    recipe = study.libraries[w["library"]]
+    assert isinstance(recipe, Mined | Quota | Contrasted | Imported)
     return recipe
 
 
@@ -241,8 +252,41 @@ def _import_library(study: Study, w: Wildcards) -> ImportLibrary:
     return ImportLibrary(path=recipe.path)
 
 
+def _mine_lessons(study: Study, w: Wildcards) -> MineLessons:
+    recipe = _contrasted(study, w)
+    (unit,) = units_of("mine_lessons", study, w)["miner"]
+    return MineLessons(
+        seed=study.seed,
+        model=study.models.miner,
+        simulation=_simulation(study, "miner"),
+        unit=unit,
+        per_task=recipe.per_task,
+        per_contrast=recipe.per_contrast,
+        development=recipe.development,
+        citing=recipe.citing,
+        near_misses=recipe.near_misses,
+        program_chars=recipe.program_chars,
+    )
+
+
+def _review_lessons(study: Study, w: Wildcards) -> ReviewLessons:
+    (unit,) = units_of("review_lessons", study, w)["reviewer"]
+    return ReviewLessons(seed=study.seed, model=study.models.reviewer, simulation=_simulation(study, "reviewer"), unit=unit)
+
+
+def _accept_lessons(study: Study, w: Wildcards) -> AcceptLessons:
+    return AcceptLessons(gate=_contrasted(study, w).gate)
+
+
 def _merge_library(study: Study, w: Wildcards) -> MergeLibrary:
-    return MergeLibrary(merge=_mined(study, w).merge)
+    recipe = study.libraries[w["library"]]
+    assert isinstance(recipe, Mined | Contrasted)
+    return MergeLibrary(merge=recipe.merge)
+
+
+def _embed_library(study: Study, w: Wildcards) -> EmbedLibrary:
+    recipe = study.libraries[w["library"]]
+    return EmbedLibrary(fewest=recipe.gate.fewest) if isinstance(recipe, Contrasted) else EmbedLibrary()
 
 
 def _categorize_rubrics(study: Study, w: Wildcards) -> DescribeLibrary:
@@ -347,13 +391,14 @@ def _build_truth_table(study: Study, w: Wildcards) -> BuildTruthTable:
 
 
 def _account_costs(study: Study, w: Wildcards) -> AccountCosts:
-    writers = {Mined: "mine_candidates", Quota: "fill_quota"}
+    writers = {Mined: "mine_candidates", Quota: "fill_quota", Contrasted: "mine_lessons"}
     asked_for = {}
     for name, recipe in study.libraries.items():
         if type(recipe) in writers:
             of_library = {"library": name}
             miner = units_of(writers[type(recipe)], study, of_library)["miner"]
-            asked_for[name] = miner + units_of("categorize_rubrics", study, of_library)["classifier"]
+            reviewer = units_of("review_lessons", study, of_library)["reviewer"] if isinstance(recipe, Contrasted) else ()
+            asked_for[name] = miner + reviewer + units_of("categorize_rubrics", study, of_library)["classifier"]
     return AccountCosts(
         contaminated=contaminated_arms(study),
         study=study.name,
@@ -416,6 +461,9 @@ SLICES: dict[str, Callable[[Study, Wildcards], Settings]] = {
     "failure_distribution": _failure_distribution,
     "mine_candidates": _mine_candidates,
     "fill_quota": _fill_quota,
+    "mine_lessons": _mine_lessons,
+    "review_lessons": _review_lessons,
+    "accept_lessons": _accept_lessons,
     "import_library": _import_library,
     "merge_library": _merge_library,
     "categorize_rubrics": _categorize_rubrics,
@@ -423,7 +471,7 @@ SLICES: dict[str, Callable[[Study, Wildcards], Settings]] = {
     "verify_match": _nothing,
     "scramble_library": _derive_library,
     "sample_library": _derive_library,
-    "embed_library": _nothing,
+    "embed_library": _embed_library,
     "export_library": _nothing,
     "recompute_libraries": _nothing,
     "run_episode": _run_episode,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rubrics_gym.settings.study import Mined, RoleName, Study
+from rubrics_gym.settings.study import Contrasted, Mined, RoleName, Study
 
 Units = dict[RoleName, tuple[str, ...]]
 
@@ -25,6 +25,13 @@ def _mined(study: Study, w: Mapping[str, Any]) -> Units:
     return {"miner": tuple(f"mine/{recipe.miner.value}/{collection}" for collection in recipe.collections)}
 
 
+def _compared(study: Study, w: Mapping[str, Any]) -> str:
+    """The collections whose programs are compared. The unit has no library's name: one with another gate is served the same answers."""
+    recipe = study.libraries[w["library"]]
+    assert isinstance(recipe, Contrasted)
+    return "-".join(recipe.collections)
+
+
 # rule -> names of the inputs whose content is in the key of the attempt that it asks for
 KEYED_INPUTS: dict[str, tuple[str, ...]] = {
     "collect_rollout": ("public", "prompt", "feedback"),
@@ -41,6 +48,8 @@ UNITS: dict[str, Callable[[Study, Mapping[str, Any]], Units]] = {
     "attribute_causes": lambda study, w: {"reviewer": (f"attribute/{w['collection']}",)},
     "mine_candidates": _mined,
     "fill_quota": lambda study, w: {"miner": (f"mine/quota/{w['library']}",)},
+    "mine_lessons": lambda study, w: {"miner": (f"mine/contrast/{_compared(study, w)}",)},
+    "review_lessons": lambda study, w: {"reviewer": (f"review/{_compared(study, w)}",)},
     "categorize_rubrics": lambda study, w: {"classifier": (f"classify/{w['library']}",)},
     "replay_judge": lambda study, w: {"judge": (f"judge/replay/{w['judge']}",)},
 }

@@ -32,6 +32,7 @@ ROLES: dict[str, RoleName] = {
     "classify_again": "second_classifier",
     "draft": "classifier",
     "attribute": "reviewer",
+    "review": "reviewer",
 }
 
 
@@ -79,7 +80,10 @@ class Plans:
         """One line per rule, in the order of the jobs. `measured`: the folder of Snakemake's benchmarks of earlier runs."""
         made_now = {path for job in jobs for path in job.outputs}
         self._read_before = {
-            name: job.attempts_read for job in jobs if job.rule in ("mine_candidates", "detect_failures") for name in job.wildcards.values()
+            name: job.attempts_read
+            for job in jobs
+            if job.rule in ("mine_candidates", "mine_lessons", "detect_failures")
+            for name in job.wildcards.values()
         }
         seconds = _seconds_on_record(measured)
         return [self._line(rule, list(of_rule), made_now, seconds[rule]) for rule, of_rule in groupby(jobs, key=lambda job: job.rule)]

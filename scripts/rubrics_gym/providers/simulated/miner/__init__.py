@@ -1,4 +1,5 @@
-"""A simulated miner: reads a rendered rollout, or a part of one, notices what went wrong in it, and words rubrics about it in English of its own."""
+"""A simulated miner: reads a rendered rollout, a part of one, or two programs side by side, notices what went wrong, and words rubrics about it in
+English of its own."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from typing import Any
 
 from rubrics_gym.models.request import Request, Response, Usage
 from rubrics_gym.providers.simulated.miner.circumstances import circumstances
+from rubrics_gym.providers.simulated.miner.comparing import lessons, read_sides
 from rubrics_gym.providers.simulated.miner.noticing import Noticed, deaths, notice
 from rubrics_gym.providers.simulated.miner.reading import Rollout, read_rollout, read_titles
 from rubrics_gym.providers.simulated.miner.relating import nearest_first
@@ -19,7 +21,7 @@ from rubrics_gym.settings.study import TextSimulation
 
 
 class Miner:
-    """Stateless: the answer follows from the request alone. `settings.error` is the chance that a rubric cites the wrong step."""
+    """Stateless: the answer follows from the request alone. `settings.error` is the chance that a rubric cites the wrong step or program."""
 
     def __init__(self, settings: TextSimulation):
         self._error = settings.error
@@ -32,12 +34,16 @@ class Miner:
         limit = int(most[1]) if most else 0
         rollout = read_rollout(text)
         titles = read_titles(text)
-        if titles is None:
+        sides = read_sides(text)
+        if sides is not None:
+            by_lines = "first" in _items(request)["evidence"]["items"]["properties"]
+            rubrics = lessons(sides, by_lines, limit, self._error, dice)
+        elif titles is None:
             steps = sorted({int(number) for number in re.findall(r"^step (\d+) \(", text, re.MULTILINE)})
             rubrics = [self._rubric(one, steps, dice) for one in notice(rollout, dice)[:limit]]
         else:
             rubrics = _not_said_yet(rollout, _of_category(rollout, request.system, dice), titles, limit, dice)
-        asked = _fields(request)
+        asked = list(_items(request))
         body = json.dumps({"rubrics": [{name: rubric[name] for name in asked} for rubric in rubrics]}, ensure_ascii=False)
         return Response(
             text=body, model=request.model, usage=Usage(input_tokens=(len(request.system) + len(text)) // 4, output_tokens=len(body) // 4)
@@ -57,10 +63,11 @@ class Miner:
         }
 
 
-def _fields(request: Request) -> list[str]:
-    """The fields of a rubric that the request's schema asks for."""
+def _items(request: Request) -> dict[str, Any]:
+    """The fields of a rubric that the request's schema asks for, with what each may hold."""
     schema: dict[str, Any] = request.output_schema or {}
-    return list(schema["properties"]["rubrics"]["items"]["properties"])
+    fields: dict[str, Any] = schema["properties"]["rubrics"]["items"]["properties"]
+    return fields
 
 
 def _of_category(rollout: Rollout, system: str, dice: random.Random) -> list[Noticed]:

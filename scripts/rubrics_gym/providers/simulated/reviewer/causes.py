@@ -1,16 +1,11 @@
-"""A simulated reviewer: names the cause of a wrong result, from the task, the programs, what was handed in and the grader's words."""
+"""The cause of a wrong result, from the task, the programs, what was handed in and the grader's words."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import random
 import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
-
-from rubrics_gym.models.request import Request, Response, Usage
-from rubrics_gym.settings.study import TextSimulation
 
 
 class Dossier(NamedTuple):
@@ -59,34 +54,21 @@ METRIC_TRACES: tuple[tuple[str, str], ...] = (
 )
 
 
-class Reviewer:
-    """Stateless: the answer follows from the request alone. `settings.error` is the chance of another cause than the one found."""
-
-    def __init__(self, settings: TextSimulation):
-        self._error = settings.error
-
-    def answer(self, request: Request) -> Response:
-        """The one category that explains the wrong result, with a reason."""
-        text = request.messages[-1].text
-        dice = random.Random(hashlib.sha256(f"{request.seed}\n{request.system}\n{text}".encode()).digest())
-        categories, types = _glossary(request.system)
-        opinion = next(_opinions(_dossier(text)))
-        category = _named(categories, opinion.category)
-        if dice.random() < self._error:
-            category = dice.choice([name for name in categories if name != category])
-        ran_into = _named(categories, "prevents execution")
-        body = json.dumps(
-            {
-                "reason": opinion.reason,
-                "category": category,
-                "runtime_type": _named(types, opinion.kind or "none of the other types") if category == ran_into else None,
-                "confidence": 0.8,
-                "abstain": False,
-            }
-        )
-        return Response(
-            text=body, model=request.model, usage=Usage(input_tokens=(len(request.system) + len(text)) // 4, output_tokens=len(body) // 4)
-        )
+def attribute(system: str, text: str, error: float, dice: random.Random) -> dict[str, object]:
+    """The one category that explains the wrong result, with a reason. `error` is the chance of another one than the one found."""
+    categories, types = _glossary(system)
+    opinion = next(_opinions(_dossier(text)))
+    category = _named(categories, opinion.category)
+    if dice.random() < error:
+        category = dice.choice([name for name in categories if name != category])
+    ran_into = _named(categories, "prevents execution")
+    return {
+        "reason": opinion.reason,
+        "category": category,
+        "runtime_type": _named(types, opinion.kind or "none of the other types") if category == ran_into else None,
+        "confidence": 0.8,
+        "abstain": False,
+    }
 
 
 def _glossary(system: str) -> tuple[dict[str, str], dict[str, str]]:
