@@ -41,10 +41,11 @@ with job(snakemake, AccountCosts) as (settings, log):
     write_table(REQUESTS, requests, snakemake.output.requests)
     write_table(UNIT_COSTS, unit_cost_rows(lines, libraries, confidence=confidence, **of_study), snakemake.output.unit_costs)
     write_table(ATTEMPTS, attempt_rows(attempts, ends, **of_study), snakemake.output.attempts)
-    write_table(TIMES, time_rows(times, confidence=confidence, ceiling=settings.ceiling, **of_study), snakemake.output.times)
+    measured = time_rows(times, confidence=confidence, ceiling=settings.ceiling, **of_study)
+    write_table(TIMES, mark(measured, settings.contaminated), snakemake.output.times)
     options = Options(confidence=confidence, draws=settings.statistics.draws, seed=settings.seed)
     compared = time_contrasts(times, settings.pairs, split=settings.split, options=options, **of_study)
     write_table(TIME_CONTRASTS, mark(compared, settings.contaminated), snakemake.output.time_contrasts)
     spared = [replaced_row(read_records(path, ReplayedVerdict), confidence=confidence, **of_study) for path in snakemake.input.verdicts]
-    write_table(REPLACED, spared, snakemake.output.replaced)
+    write_table(REPLACED, mark(spared, settings.contaminated), snakemake.output.replaced)
     log.info("%d requests, %d attempts", len(lines), len(attempts))

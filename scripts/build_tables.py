@@ -44,10 +44,10 @@ with job(snakemake, BuildTables) as (settings, log):
         "contrast_analyses": (specs.CONTRAST_ANALYSES, analyses(episodes, settings.pairs, options=options, **of_study)),
         "ranking": (specs.RANKING, ranking(episodes, judged, confidence=confidence, seed=settings.seed, **of_study)),
         "ladder": (specs.LADDER, ladder(episodes, arms, sizes, confidence=confidence, **of_study)),
+        "noise": (specs.NOISE, noise_rows(episodes, again, judged, confidence=confidence, **of_study)),
     }
     made = {name: (spec, mark(rows, settings.contaminated)) for name, (spec, rows) in made.items()}
     made |= {
-        "noise": (specs.NOISE, noise_rows(episodes, again, judged, confidence=confidence, **of_study)),
         "planner": (specs.PLANNER, planner(episodes, confidence=confidence, **of_study)),
         "published_results": (
             specs.PUBLISHED_RESULTS,

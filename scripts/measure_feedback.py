@@ -10,6 +10,7 @@ from rubrics_gym.records.files import read_json, read_records
 from rubrics_gym.records.rubrics import Rubric
 from rubrics_gym.records.shadows import ShadowRun
 from rubrics_gym.records.trajectory import FinalEvent
+from rubrics_gym.report.contamination import mark
 from rubrics_gym.report.feedback import (
     alarm_rows,
     alarms,
@@ -41,16 +42,17 @@ with job(snakemake, MeasureFeedback) as (settings, log):
             raised[arm] += alarms(events, rubrics, rules)
             drawn[arm] += sampled_verdicts(events, settings.arms[arm].escalate, rubrics, rules)
     labels = {"study": settings.study, "simulated": settings.simulated}
-    write_table(FEEDBACK, feedback_rows(counts, settings.study, settings.simulated, confidence), snakemake.output.feedback)
+    fitted = settings.contaminated
+    write_table(FEEDBACK, mark(feedback_rows(counts, settings.study, settings.simulated, confidence), fitted), snakemake.output.feedback)
     rows = [
         row for arm, found in raised.items() for row in alarm_rows(arm, settings.arms[arm].library, found, confidence=confidence, **labels)
     ]
-    write_table(ALARMS, rows, snakemake.output.alarms)
+    write_table(ALARMS, mark(rows, fitted), snakemake.output.alarms)
     rows = []
     for arm, found in raised.items():
         library = settings.arms[arm].library
         rows += rubric_alarm_rows(arm, library, found, libraries[library], **labels) if library else []
-    write_table(RUBRIC_ALARMS, rows, snakemake.output.rubric_alarms)
+    write_table(RUBRIC_ALARMS, mark(rows, fitted), snakemake.output.rubric_alarms)
     once = outcome_flips([], confidence)  # within an episode a command runs once
     sampled = [sampled_row(arm, "escalated", weighted(found, confidence), once, **labels) for arm, found in drawn.items() if found]
     types = [
@@ -66,6 +68,6 @@ with job(snakemake, MeasureFeedback) as (settings, log):
         verdicts = shadowed(found, {key: rubric.kind for key, rubric in rubrics.items()})
         sampled += [sampled_row(arm, "shadow", weighted(verdicts, confidence), outcome_flips(found, confidence), **labels)]
         types += sampled_type_rows(arm, "shadow", weighted_recall_by_type(verdicts, confidence), **labels)
-    write_table(SAMPLED, sampled, snakemake.output.sampled)
-    write_table(SAMPLED_TYPES, types, snakemake.output.sampled_types)
+    write_table(SAMPLED, mark(sampled, fitted), snakemake.output.sampled)
+    write_table(SAMPLED_TYPES, mark(types, fitted), snakemake.output.sampled_types)
     log.info("%d episodes, %d verdicts shown", len(counts), sum(len(found) for found in raised.values()))

@@ -7,7 +7,7 @@ from rubrics_gym.harness.recorder import read_trajectory
 from rubrics_gym.judge.baselines import baselines
 from rubrics_gym.judge.columns import judged
 from rubrics_gym.judge.replay import ReplayedVerdict, replay
-from rubrics_gym.judge.reweighting import shadow_mix
+from rubrics_gym.judge.reweighting import failed_commands, shadow_mix
 from rubrics_gym.judge.static_checks import static_verdict
 from rubrics_gym.judge.truth import command_bins, episode_endings
 from rubrics_gym.records.columns import read_columns
@@ -45,11 +45,12 @@ with job(snakemake, MeasureJudge) as (settings, log):
         endings = episode_endings([events[0].unit for events in trajectories], grades, causes)
         sizes = {name: len(rubrics) for name, rubrics in libraries.items()}
         distributions = {Path(path).stem: Distribution.model_validate(read_json(path)) for path in snakemake.input.distributions}
-        mixes = {name: {share.bin: float(share.count) for share in mix.shares} for name, mix in distributions.items()}
+        mixes = {name: failed_commands(mix) for name, mix in distributions.items()}
         runs = {}
         for run in (run for path in snakemake.input.shadows for run in read_records(path, ShadowRun)):
             runs.setdefault(run.arm, []).append(run)
-        shadows = {arm: shadow_mix(found) for arm, found in runs.items()}
+        kinds = {arm: {key: rubric.kind for key, rubric in libraries.get(settings.judges[arm].library or "", {}).items()} for arm in runs}
+        shadows = {arm: shadow_mix(found, kinds[arm]) for arm, found in runs.items()}
         made = judge_tables(replayed, {"static_checks": static, **baselines(static)}, bins, endings, settings, sizes, mixes, shadows)
     else:
         log.warning("no code ran in the execute episodes: there is nothing to judge, and the tables are empty")

@@ -15,6 +15,7 @@ from rubrics_gym.failures.taxonomy import load_taxonomy
 from rubrics_gym.judge.baselines import baselines
 from rubrics_gym.judge.columns import judged
 from rubrics_gym.judge.replay import ReplayedVerdict
+from rubrics_gym.judge.reweighting import Mix
 from rubrics_gym.judge.sampling import SampledVerdict, outcome_flips, weighted, weighted_recall_by_type
 from rubrics_gym.judge.wrong_results import Ending
 from rubrics_gym.libraries.exposure import audit
@@ -162,7 +163,7 @@ def libraries(size: int = 40) -> dict[str, tuple[LibraryManifest, list[Rubric]]]
 def distribution(name: str, scale: float) -> Distribution:
     counts = {bin: round(count * scale) for bin, count in BINS.items()}
     total = sum(counts.values())
-    shares = tuple(Share(bin=bin, count=count, share=count / total) for bin, count in counts.items())
+    shares = tuple(Share(bin=bin, count=count, commands=count, share=count / total) for bin, count in counts.items())
     return Distribution(
         id=f"{name}×complete×simulated-classifier-1×t1", collections=(name,), target="complete", classifier="simulated-classifier-1",
         taxonomy_version="t1", simulated=True, n_events=total, n_causes=0, n_unclassified=0, n_tasks=9, shares=shares,
@@ -276,10 +277,13 @@ def judge_tables() -> dict[str, list[dict[str, Any]]]:
             endings,
             settings,
             sizes,
-            {"pool": {"runtime:own_logic": 30.0, "runtime:api_changed": 10.0, "output_format": 20.0}, "elsewhere": {"wrong_metric": 3.0}},
-            {"matched": {"time_limit": 4.0, "own_logic": 1.5, "passed": 9.0}},
+            {
+                "pool": Mix({"runtime:own_logic": 30.0, "runtime:api_changed": 10.0, "output_format": 20.0}),
+                "elsewhere": Mix({"wrong_metric": 3.0}),
+            },
+            {"matched": Mix({"time_limit": 4.0, "own_logic": 1.5, "passed": 9.0})},
         ),
-        "replaced": [replaced_row(found, STUDY, simulated=True) for found in rows.values()],
+        "replaced": mark((replaced_row(found, STUDY, simulated=True) for found in rows.values()), ()),
     }
 
 
@@ -294,11 +298,11 @@ def feedback_tables() -> dict[str, list[dict[str, Any]]]:
         for n in range(60)
     ]  # fmt: skip
     return {
-        "feedback": feedback_rows(counts, STUDY, simulated=True),
-        "alarms": alarm_rows("matched", "matched", raised, STUDY, simulated=True),
-        "rubric_alarms": rubric_alarm_rows("matched", "matched", raised, judge_libraries()["matched"], STUDY, simulated=True),
-        "sampled_types": sampled_type_rows("matched", "escalated", weighted_recall_by_type(sampled), STUDY, simulated=True),
-        "sampled": [sampled_row("matched", "escalated", weighted(sampled), outcome_flips([]), STUDY, simulated=True)],
+        "feedback": mark(feedback_rows(counts, STUDY, simulated=True), ()),
+        "alarms": mark(alarm_rows("matched", "matched", raised, STUDY, simulated=True), ()),
+        "rubric_alarms": mark(rubric_alarm_rows("matched", "matched", raised, judge_libraries()["matched"], STUDY, simulated=True), ()),
+        "sampled_types": mark(sampled_type_rows("matched", "escalated", weighted_recall_by_type(sampled), STUDY, simulated=True), ()),
+        "sampled": mark([sampled_row("matched", "escalated", weighted(sampled), outcome_flips([]), STUDY, simulated=True)], ()),
     }
 
 
@@ -369,7 +373,7 @@ def tables(competitions: int = 6, repeats: int = 2) -> dict[str, list[dict[str, 
         "contrast_analyses": mark(analyses(played, pairs[:3], STUDY, simulated=True, options=options), ()),
         "ranking": mark(ranking(played, ["task_only", "scrambled", "matched"], STUDY, simulated=True), ()),
         "ladder": mark(ladder(played, ARMS, sizes, STUDY, simulated=True), ()),
-        "noise": noise_rows(played, repeated_finals(played), ("task_only", "scrambled", "matched"), STUDY, simulated=True),
+        "noise": mark(noise_rows(played, repeated_finals(played), ("task_only", "scrambled", "matched"), STUDY, simulated=True), ()),
         "planner": planner(played, STUDY, simulated=True),
         "published_results": published_rows(read_published(PUBLISHED / "contrasts.csv"), read_published(PUBLISHED / "runs.csv")),
         **judge_tables(),
@@ -378,7 +382,7 @@ def tables(competitions: int = 6, repeats: int = 2) -> dict[str, list[dict[str, 
         "requests": request_rows(ledger_lines(), STUDY, simulated=True),
         "unit_costs": unit_cost_rows(ledger_lines(), {"mined": (40, ("mine/weighted/pool", "classify/mined"))}, STUDY, simulated=True),
         "attempts": attempt_rows(attempts, outcomes, STUDY, simulated=True),
-        "times": time_rows(times, STUDY, simulated=True, ceiling="execute"),
+        "times": mark(time_rows(times, STUDY, simulated=True, ceiling="execute"), ()),
         "time_contrasts": mark(time_contrasts(times, pairs, STUDY, simulated=True, split="quick", options=options), ()),
     }
 

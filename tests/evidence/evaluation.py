@@ -22,14 +22,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 from rubrics_gym.judge.columns import judged, predicted
 from rubrics_gym.judge.measuring import measure
 from rubrics_gym.judge.replay import ReplayedVerdict
-from rubrics_gym.judge.reweighting import PASSED, failure_types, reweighted
+from rubrics_gym.judge.reweighting import PASSED, Mix, failure_types, reweighted
 from rubrics_gym.judge.sampling import Sampled, SampledVerdict, weighted
 from rubrics_gym.records.files import read_records
 from rubrics_gym.records.rubrics import Rubric
 from rubrics_gym.report.published import published_rows, read_published
 from rubrics_gym.report.specs import SPECS
 from rubrics_gym.report.writing import read_table
-from rubrics_gym.statistics.noise import noise_shares
+from rubrics_gym.statistics.noise import noise_shares, squares_of
 from tests.benchmarks import evaluation as speed_of
 from tests.benchmarks import intervals
 from tests.evidence.clones import TOP, Clone, Evidence
@@ -148,7 +148,8 @@ def noise(evidence: Evidence, sets: int = 2000) -> None:
     for _ in range(sets):
         runs = ((rng.random((22, 4)) < chances[:, None])[..., None] & (rng.random((22, 4, 2)) < 0.9)).astype(float)
         full = {place: [list(of[:, 0])] for place, of in enumerate(runs)}
-        found.append(noise_shares(full, {"harness": {place: [list(pair) for pair in of] for place, of in enumerate(runs)}})[0])
+        again = {place: [list(pair) for pair in of] for place, of in enumerate(runs)}
+        found.append(noise_shares(squares_of(full), {"harness": squares_of(again)})[0])
     bias = float(np.mean([one.share for one in found if one.share is not None])) - truth
     ends = [(one.share_low, one.share_high) for one in found if one.share_low is not None and one.share_high is not None]
     covered = float(np.mean([low <= truth <= high for low, high in ends]))
@@ -168,7 +169,7 @@ def reweighting(evidence: Evidence, sets: int = 1000) -> None:
     estimates: dict[str, list[tuple[float, float, float]]] = {name: [] for name in truth}
     for seed in range(sets):
         commands = judged(replayed_study(seed, here, recall, false_alarms))
-        line = reweighted(commands, failure_types(commands), "there", "failure type", there)
+        line = reweighted(commands, failure_types(commands), "there", "failure type", Mix(there))
         for name in truth:
             rate = getattr(line, name)
             estimates[name].append((rate.estimate, rate.low, rate.high))

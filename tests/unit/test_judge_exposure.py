@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from tests.judge_cases import rubric
@@ -112,9 +114,30 @@ def test_rubric_posteriors_and_tests_agree_with_scipy() -> None:
     assert [line.p_adjusted for line in lines] == pytest.approx(list(false_discovery_control(p_values)))
     for line in lines:
         a = line.shrunken  # mean of beta(a0 + tp, b0 + fp): with the lower end it fixes both
-        weight = np.mean([one.flagged for one in lines])
+        weight = np.mean([one.flagged for one in lines if one is not line])  # the prior is from the others
         mean = a * (weight + line.flagged)
         assert line.lower == pytest.approx(beta.ppf(0.05, mean, weight + line.flagged - mean))
+
+
+def test_a_rubric_s_own_alarms_are_not_in_its_prior() -> None:
+    rows = [verdict(n, n < 4, *((LOGIC,) if n < 4 else ()), task=f"t{n}") for n in range(8)]
+    (line,) = (one for one in by_rubric(judged(rows, LIBRARY), {}) if one.flagged)
+    assert (line.tp, line.flagged) == (4, 4)
+    assert line.shrunken == pytest.approx(5 / 6) and line.lower == pytest.approx(0.05 ** (1 / 5))  # a flat prior: nobody else says anything
+
+
+def test_a_command_without_a_verdict_is_lost_before_the_library_and_is_not_clean() -> None:
+    rows = [verdict(n, True, LOGIC, task=f"t{n}") for n in range(4)]
+    silent = [
+        one.model_copy(update={"step": 10 + one.step, "verdict": Verdict(judge="j", library="l", abstained="schema_invalid")})
+        for one in rows
+    ]
+    commands = judged([*rows, *silent], LIBRARY)
+    bins = dict.fromkeys(commands.commands, LOGIC.bin)
+    stages = {line.stage: (line.count, line.kept.estimate) for line in funnel(commands, bins)}
+    assert stages["failed"][0] == 8 and stages["judged"] == (4, 0.5) and stages["retrieved"] == (4, 1.0)
+    cells = {cell.predicted: cell.count for cell in confusion(commands, bins)}
+    assert cells["no_verdict"] == 4 and "none" not in cells
 
 
 # ---------------------------------------------------------------- wrong results
@@ -181,4 +204,23 @@ def test_commands_without_a_prediction_have_no_part_in_the_noise_of_the_judge() 
     again = [verdict(1, False, LOGIC), verdict(2, False)]
     commands = judged([*said, *silent, *(one.model_copy(update={"repeat": 1}) for one in again)], LIBRARY)
     assert flag_shares(commands) == {("packaged", "a"): [0.0]}
-    assert judged_twice(commands) == {("packaged", "a"): [[0.0, pytest.approx(0.5)]]}
+    found = judged_twice(commands)
+    assert found.squares == {("packaged", "a"): pytest.approx(1 / (2 * 2**2))} and found.freedom == {("packaged", "a"): 1.0}
+
+
+def test_the_judge_s_share_does_not_hang_on_which_episodes_were_drawn() -> None:
+    """All the noise is the judge's: half of the episodes have 3 commands, half 30, and a fifth of the commands is judged again. Long episodes are
+    drawn more often and move less, so episodes in which nothing was drawn must count too."""
+    rng = np.random.default_rng(5)
+    shares = []
+    for _ in range(60):
+        rows, again = [], []
+        for task, repeat in itertools.product(range(22), range(2)):
+            for step in range(3 if task % 2 else 30):
+                one, two = (verdict(step, False, *(LOGIC,) * int(rng.random() < 0.5), task=f"t{task}", repeat=repeat) for _ in range(2))
+                rows.append(one)
+                again += [two.model_copy(update={"repeat": 1})] if rng.random() < 0.2 else []
+        judge = judged_twice(judged([*rows, *again], LIBRARY))
+        shares.append(sum(judge.squares.values()) / sum(judge.freedom.values()))
+    truth = np.mean([0.25 / 3, 0.25 / 30])
+    assert np.mean(shares) == pytest.approx(truth, rel=0.1)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 from sklearn import metrics
-from tests.judge_cases import rubric
+from tests.judge_cases import replayed, rubric
 
 from rubrics_gym.judge.baselines import baselines
 from rubrics_gym.judge.columns import UnknownRubric, judged
@@ -249,6 +249,27 @@ def test_the_first_failure_of_an_episode_is_seen_in_time_or_not() -> None:
     late = [row(0, True, False, task="b"), row(1, False, True, task="b")]
     found = measure([*late, *early, row(0, False, False, task="c")]).first_failure
     assert (found.estimate, found.n) == (0.5, 2)
+
+
+def test_a_judge_that_says_nothing_of_failures_has_missed_none() -> None:
+    rows = [replayed(task, step, "crash" if step else None, None) for task in range(5) for step in range(2)]
+    silent = measure_columns(judged(rows))
+    assert silent.recall.note == "not identified: no prediction about a command that failed"
+    assert silent.specificity.note == "not identified: no prediction about a command that ran"
+    assert silent.precision.note == silent.npv.note == "not identified: no prediction"
+    assert silent.first_failure.note == "not identified: no prediction about a command that failed first"
+    told = measure_columns(judged([replayed(9, 0, "crash", False), *rows]))
+    assert (told.first_failure.estimate, told.first_failure.n) == (0.0, 1)  # the one episode of which it is known
+    before = measure_columns(judged([replayed(9, 0, None, True), replayed(9, 1, "crash", None), *rows]))
+    assert (before.first_failure.estimate, before.first_failure.n) == (1.0, 1)  # flagged before: whatever the last verdict had been
+    read_as_clean = measure_columns(judged(rows), "as_clean")
+    assert (read_as_clean.first_failure.estimate, read_as_clean.first_failure.n) == (0.0, 5)
+
+
+def test_f1_stays_within_what_it_can_be() -> None:
+    rows = [replayed(0, step, "crash", True) for step in range(7)] + [replayed(1, 0, None, True), replayed(1, 1, "crash", False)]
+    found = measure_columns(judged(rows)).f1
+    assert found.low is not None and 0 <= found.low <= found.estimate <= found.high <= 1
 
 
 def test_commands_judged_twice_give_the_flip_rate_and_nothing_else() -> None:

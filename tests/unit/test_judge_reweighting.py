@@ -7,7 +7,10 @@ import pytest
 from tests.judge_cases import replayed, replayed_study
 
 from rubrics_gym.judge.columns import Judged, judged
-from rubrics_gym.judge.reweighting import PASSED, Reweighted, categories, failure_types, reweighted, shadow_mix
+from rubrics_gym.judge.reweighting import PASSED, Mix, Reweighted, categories, failed_commands, failure_types, reweighted, shadow_mix
+from rubrics_gym.records.failures import Distribution, Share
+from rubrics_gym.records.shadows import ShadowRun, ShadowState
+from rubrics_gym.records.verdicts import Verdict
 
 RECALL = {"crash": 0.9, "time_limit": 0.3}
 FALSE_ALARMS = 0.1
@@ -19,7 +22,7 @@ def simulated(seed: int) -> Judged:
 
 
 def on(commands: Judged, mix: dict[str, float]) -> Reweighted:
-    return reweighted(commands, failure_types(commands), "there", "failure type", mix)
+    return reweighted(commands, failure_types(commands), "there", "failure type", Mix(mix))
 
 
 def test_reweighting_by_hand() -> None:
@@ -81,4 +84,57 @@ def test_classes_are_the_types_or_the_categories_of_what_failed() -> None:
     commands = judged([replayed(0, 0, "crash", True), replayed(0, 1, None, True), replayed(0, 2, "time_limit", False)])
     assert failure_types(commands) == ["crash", PASSED, "time_limit"]
     assert categories(commands, {commands.commands[0]: "runtime:own_logic"}) == ["runtime:own_logic", PASSED, "unsorted"]
-    assert shadow_mix([]) == {}
+    assert shadow_mix([], {}).masses == {}
+
+
+def test_precision_is_not_stretched_over_classes_that_were_never_judged() -> None:
+    """Nothing is known of how often the time-outs would be flagged, so not of how many of the flagged would be crashes."""
+    found = on(simulated(1), {"crash": 1.0, "never_judged": 99.0, PASSED: 100.0})
+    assert found.covered == 0.01 and found.recall.estimate is not None
+    assert found.precision.estimate is None and "99% of the mix's failures are of classes that were never judged" in found.precision.note
+
+
+def test_without_the_only_competition_of_a_class_the_recall_is_another_quantity() -> None:
+    rows = [replayed(task, 0, "crash", task % 2 == 0) for task in range(6)] + [replayed(0, 1, "time_limit", False)]
+    found = on(judged(rows), {"crash": 1.0, "time_limit": 1.0})
+    assert found.recall.estimate == 0.25 and found.recall.low is None and "without one" in found.recall.note
+
+
+def shadow(step: int, flagged: bool, failed: bool | None, chance: float, ran: bool = True) -> ShadowRun:
+    state = ShadowState.NOT_SAMPLED if not ran else ShadowState.UNKNOWN if failed is None else ShadowState.RAN
+    return ShadowRun(
+        unit="episodes/judged/0/packaged/t", benchmark="packaged", task="t", arm="judged", step=step, index=0, command="python a.py",
+        verdict=Verdict(judge="judged", library=None, flagged=flagged), probability=chance, draw=0.5, state=state, unexecuted_before=0,
+        failed=failed, failure_type="crash" if failed else None, cap_s=10.0,
+    )  # fmt: skip
+
+
+def test_a_shadow_mix_without_the_clean_verdicts_is_not_known() -> None:
+    flagged = [shadow(step, True, step % 2 == 0, 1.0) for step in range(20)]
+    clean = [shadow(100 + step, False, None, 0.0, ran=False) for step in range(200)]
+    blind = shadow_mix([*flagged, *clean], {})
+    assert "clean verdicts were never run" in blind.unknown
+    commands = judged([replayed(task, 0, "crash", True) for task in range(4)])
+    line = reweighted(commands, failure_types(commands), "shadow", "failure type", blind)
+    assert line.recall.estimate is None and line.precision.estimate is None and "clean verdicts were never run" in line.recall.note
+    some = shadow_mix([*flagged, shadow(300, True, None, 1.0), *(shadow(100 + step, False, False, 0.1) for step in range(20))], {})
+    assert (
+        some.unknown == "" and some.masses == {"crash": 10.0, PASSED: pytest.approx(210.0)} and "1 shadow runs ended unknown" in some.note
+    )
+
+
+def test_causes_of_wrong_results_are_no_failed_commands() -> None:
+    def mix(**counts: tuple[int, int]) -> Mix:
+        shares = tuple(Share(bin=name, count=count, commands=commands, share=None) for name, (count, commands) in counts.items())
+        return failed_commands(
+            Distribution(id="d", collections=("pool",), target="complete", classifier="c", taxonomy_version="1", simulated=True, n_events=0, n_causes=0,
+                         n_unclassified=0, n_tasks=1, shares=shares)
+        )  # fmt: skip
+
+    both = mix(missing_values=(90, 10), output_format=(5, 0))
+    assert both.masses == {"missing_values": 10.0} and "85 causes" in both.note
+    only = mix(missing_values=(90, 0))
+    commands = judged([replayed(task, 0, "missing_values", True) for task in range(4)])
+    assert (
+        reweighted(commands, failure_types(commands), "d", "category", only).recall.note == "not identified: no command failed in this mix"
+    )

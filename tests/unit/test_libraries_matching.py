@@ -54,7 +54,9 @@ def target(**counts: int) -> Distribution:
         id="pool|complete|r|t", collections=("pool",), target="complete", classifier="r", taxonomy_version="t", simulated=True
     )
     fields |= dict(n_events=total, n_causes=0, n_unclassified=0, n_tasks=1)
-    return Distribution(**fields, shares=tuple(Share(bin=name, count=count, share=count / total) for name, count in counts.items()))
+    return Distribution(
+        **fields, shares=tuple(Share(bin=name, count=count, commands=count, share=count / total) for name, count in counts.items())
+    )
 
 
 def test_published_library_of_186_budget_by_budget() -> None:

@@ -14,9 +14,10 @@ from rubrics_gym.statistics.bootstrap import bca, fixed_t, studentised, within_b
 from rubrics_gym.statistics.effects import design, mde, power_of
 from rubrics_gym.statistics.intervals import clopper_pearson, cluster_bootstrap, intra_class_correlation, paired_t, wilson
 from rubrics_gym.statistics.mixed import log_likelihood, logistic_mixed, marginal_difference
-from rubrics_gym.statistics.noise import noise_shares, run_spread
+from rubrics_gym.statistics.noise import NoiseShare, Repeated, noise_shares, run_spread, squares_of
 from rubrics_gym.statistics.ranking import selection_gain, shrink
 from rubrics_gym.statistics.resampling import cluster_counts, resampled_means
+from rubrics_gym.statistics.sensitivity import imbens_manski
 from rubrics_gym.statistics.sequential import boundaries, spent
 from rubrics_gym.statistics.tests import benjamini_hochberg, fixed_sequence, non_inferiority, paired_t_test
 
@@ -217,9 +218,18 @@ def test_run_spread_of_pairs_is_the_published_formula() -> None:
     assert found.low == pytest.approx(math.sqrt(11 / 2 / chi2.ppf(0.975, 3))) and found.freedom == 3
 
 
+def test_identical_runs_without_a_difference_have_no_interval() -> None:
+    found = run_spread([(5, 5), (3, 3)])
+    assert (found.sd, found.low, found.high) == (0.0, None, None) and "all identical runs are equal" in found.note
+
+
 def grouped(values: np.ndarray) -> dict[int, list[list[float]]]:
     """Each row of a table is a group of identical runs of its own cluster."""
     return {place: [list(row)] for place, row in enumerate(values)}
+
+
+def shares_of(full: Repeated, parts: dict[str, Repeated]) -> list[NoiseShare]:
+    return noise_shares(squares_of(full), {name: squares_of(groups) for name, groups in parts.items()})
 
 
 def test_noise_shares_recover_their_parts() -> None:
@@ -227,7 +237,7 @@ def test_noise_shares_recover_their_parts() -> None:
     judge, final, agent = 1.0, 2.0, 3.0
     full = rng.normal(0, math.sqrt(judge**2 + final**2 + agent**2), (800, 4))
     parts = {"judge": grouped(rng.normal(0, judge, (800, 4))), "harness": grouped(rng.normal(0, final, (800, 4)))}
-    shares = {s.source: s for s in noise_shares(grouped(full), parts)}
+    shares = {s.source: s for s in shares_of(grouped(full), parts)}
     for source, truth in (("judge", 1 / 14), ("harness", 4 / 14), ("agent", 9 / 14)):
         found = shares[source]
         assert found.share == pytest.approx(truth, abs=0.05) and found.share_low < truth < found.share_high
@@ -247,7 +257,7 @@ def test_noise_shares_hold_the_truth_in_a_study_of_binary_outcomes() -> None:
         runs = (written[..., None] & (rng.random((22, 4, 2)) < 0.9)).astype(float)
         full = {place: [list(of[:, 0])] for place, of in enumerate(runs)}
         again = {place: [list(pair) for pair in of] for place, of in enumerate(runs)}
-        (found, *_) = noise_shares(full, {"harness": again})
+        (found, *_) = shares_of(full, {"harness": again})
         shares += found.share / sets
         held += found.share_low <= harness / whole <= found.share_high if found.share_low is not None else 0
     assert shares == pytest.approx(harness / whole, abs=0.02)
@@ -256,19 +266,41 @@ def test_noise_shares_hold_the_truth_in_a_study_of_binary_outcomes() -> None:
 
 def test_noise_that_was_not_measured_is_not_identified() -> None:
     one, pair, equal = {"a": [[1.0]]}, {"a": [[0.0, 9.0]], "b": [[0.0, 3.0]]}, {"a": [[1.0, 1.0]], "b": [[0.0, 0.0]]}
-    unknown = {s.source: s for s in noise_shares(one, {"judge": pair})}
+    unknown = {s.source: s for s in shares_of(one, {"judge": pair})}
     assert unknown["judge"].variance == 22.5 and unknown["judge"].share is None
     assert all(unknown[source].share is None and "not identified" in unknown[source].note for source in ("judge", "agent", "full repeats"))
-    never = {s.source: s for s in noise_shares(pair, {"judge": one})}
+    never = {s.source: s for s in shares_of(pair, {"judge": one})}
     assert never["judge"].variance is None and "never repeated alone" in never["judge"].note and never["agent"].share is None
-    cut = {s.source: s for s in noise_shares({"a": [[1.0, 2.0]], "b": [[1.0, 1.0]]}, {"judge": pair})}
+    cut = {s.source: s for s in shares_of({"a": [[1.0, 2.0]], "b": [[1.0, 1.0]]}, {"judge": pair})}
     assert cut["judge"].share == 1.0 and "cut" in cut["judge"].note and cut["agent"].share == 0.0
-    quiet = {s.source: s for s in noise_shares(pair, {"harness": equal})}
+    quiet = {s.source: s for s in shares_of(pair, {"harness": equal})}
     assert quiet["harness"].share == 0.0 and quiet["harness"].share_high is None
     assert "none of 2 repeats differed, in 2 clusters" in quiet["harness"].note and "78%" in quiet["harness"].note  # 1 - 0.05 ** (1 / 2)
-    still = {s.source: s for s in noise_shares(equal, {"harness": equal})}
+    still = {s.source: s for s in shares_of(equal, {"harness": equal})}
     assert still["harness"].share is None and "all equal" in still["harness"].note
-    assert all(s.share is None for s in noise_shares({}, {}))
+    assert all(s.share is None for s in shares_of({}, {}))
+
+
+def test_a_part_that_was_repeated_in_two_clusters_has_the_certainty_of_two() -> None:
+    rng = np.random.default_rng(3)
+    full = grouped(rng.normal(0, 1, (22, 4)))
+    two = {place: [[0.0, 1.0], [0.0, 0.8]] if place == 0 else [[0.0, 1.2], [0.0, 0.6]] for place in (0, 1)}
+    found = {s.source: s for s in shares_of(full, {"harness": two})}["harness"]
+    alone = {s.source: s for s in shares_of({}, {"harness": two})}["harness"]
+    assert (found.variance, found.low, found.high, found.clusters) == (alone.variance, alone.low, alone.high, 2)
+    few, many = shares_of(full, {"harness": two})[0], shares_of(full, {"harness": grouped(rng.normal(0, 0.6, (22, 2)))})[0]
+    assert few.share_low == 0.0 and few.share_high == 1.0 and many.share_high < 1.0  # 1 degree of freedom beside 21
+
+
+def test_equal_differences_are_equal_whatever_the_rounding() -> None:
+    """3/3 - 2/3, 2/3 - 1/3 and 1/3 - 0 differ in their last bit; nothing may take that for a spread."""
+    differences = [3 / 3 - 2 / 3, 2 / 3 - 1 / 3, 1 / 3 - 0.0]
+    assert np.ptp(differences) > 0
+    t = paired_t(differences)
+    assert t.low is None and "zero variance" in t.note
+    assert paired_t(differences, reach=(-1.0, 1.0)).kind == "clopper_pearson_clusters"
+    assert mde(differences).effect is None and non_inferiority(differences, 0.1).p is None
+    assert cluster_bootstrap(differences).low is None and imbens_manski(differences, differences).low is None
 
 
 def test_the_best_of_ten_equal_libraries_leads_by_chance() -> None:

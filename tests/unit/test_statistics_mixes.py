@@ -22,7 +22,7 @@ def test_tasks_that_differ_widen_the_interval_of_a_share() -> None:
     alike = np.tile([5.0, 5.0], (12, 1))
     apart = np.array([[10.0, 0.0], [0.0, 10.0]] * 6)
     (same, _), (wide, _) = share_intervals(alike), share_intervals(apart)
-    assert (same.estimate, same.low, same.high) == (0.5, 0.5, 0.5)
+    assert (same.estimate, same.low, same.high) == (0.5, None, None) and "zero variance" in same.note
     assert wide.low is not None and wide.low < 0.3 and wide.high is not None and wide.high > 0.7
     assert (wide.n, wide.clusters) == (120, 12)
 
@@ -110,3 +110,15 @@ def test_a_corrected_mix_is_a_mix() -> None:
     for _ in range(20):
         shares = corrected_mix(RANDOM.integers(0, 9, 4) + np.array([1.0, 0, 0, 0]), RANDOM.integers(0, 5, (4, 4)).astype(float))
         assert shares.min() >= 0 and shares.sum() == pytest.approx(1)
+
+
+def test_a_bin_with_every_failure_has_the_mirror_image_of_an_empty_one() -> None:
+    every, none = share_intervals(np.array([[3.0, 0.0]] * 5))
+    assert (every.estimate, every.high) == (1.0, 1.0) and every.low == pytest.approx(1 - none.high)
+    assert none.high == pytest.approx(1 - 0.05 ** (1 / 5))
+
+
+def test_readers_who_never_differed_are_not_certain_to_agree() -> None:
+    found = agreement(["a", "b", "a", "b"], ["a", "b", "a", "b"], ["t", "t", "u", "u"])
+    assert (found.observed.estimate, found.observed.high) == (1.0, 1.0) and found.observed.low == pytest.approx(0.05**0.5)
+    assert (found.kappa.estimate, found.kappa.low) == (1.0, None) and "never differed" in found.kappa.note

@@ -40,6 +40,7 @@ def distribution(
     ]
     counted += [(cause.benchmark, cause.task, _told(cause, min_confidence)) for cause in causes]
     counts = Counter(name for _, _, name in counted if name is not None)
+    of_commands = Counter(name for _, _, name in counted[: len(events)] if name is not None)
     total = sum(counts.values())
     by_task: dict[tuple[str, str], Counter[str]] = {}
     for benchmark, task, name in counted:
@@ -57,7 +58,7 @@ def distribution(
         n_unclassified=len(counted) - total,
         n_tasks=len({(benchmark, task) for benchmark, task, _ in counted}),
         shares=tuple(
-            Share(bin=name, count=count, share=count / total)
+            Share(bin=name, count=count, commands=of_commands[name], share=count / total)
             for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
         ),
         tasks=tuple(

@@ -19,7 +19,7 @@ from rubrics_gym.statistics.tests import benjamini_hochberg
 UNSORTED = "unsorted"  # a failure or a rubric to which the classifier gave no category
 Bins = Mapping[Command, str]  # command that failed -> bin of its category (and runtime type)
 
-STAGES = ("failed", "in_library", "retrieved", "applicable", "flagged")
+STAGES = ("failed", "judged", "in_library", "retrieved", "applicable", "flagged")
 
 
 class CategoryLine(Record):
@@ -38,8 +38,8 @@ class CategoryLine(Record):
 
 
 class StageLine(Record):
-    """How many of the commands that failed with one category came so far: the library holds a rubric of the category → one was before the judge →
-    one was called applicable → one was violated. `kept` is the share of the stage before."""
+    """How many of the commands that failed with one category came so far: the judge gave a verdict → the library holds a rubric of the category →
+    one was before the judge → one was called applicable → one was violated. `kept` is the share of the stage before."""
 
     judge: str
     library: str | None
@@ -50,7 +50,8 @@ class StageLine(Record):
 
 
 class ConfusionCell(Record):
-    """Commands that a rubric of `predicted` flagged (none: not flagged by a rubric) and that really were `real` (none: they ran)."""
+    """Commands that a rubric of `predicted` flagged (none: not flagged by a rubric; no_verdict: the judge gave none) and that really were `real` (none:
+    they ran)."""
 
     judge: str
     library: str | None
@@ -138,7 +139,9 @@ def funnel(commands: Judged, bins: Bins, confidence: float = 0.95) -> list[Stage
     for category in sorted(real.names):
         before = reached = real.is_(category)
         for stage in STAGES:
-            if stage == "in_library":
+            if stage == "judged":
+                reached = before & (commands.prediction != NO_PREDICTION)
+            elif stage == "in_library":
                 reached = before & (category in supply)
             elif stage != "failed":
                 reached = before & stages[stage].get(category, nothing)
@@ -160,7 +163,9 @@ def confusion(commands: Judged, bins: Bins) -> list[ConfusionCell]:
     for category, mark in _marks(commands, commands.exposures.violated).items():
         counts |= {(category, name): count for name, count in real.counts(mark).items()}
         alarmed |= mark
-    counts |= {("none", name): count for name, count in real.counts(~alarmed).items()}
+    silent = commands.prediction == NO_PREDICTION
+    for predicted, mark in (("none", ~alarmed & ~silent), ("no_verdict", silent)):
+        counts |= {(predicted, name): count for name, count in real.counts(mark).items()}
     return [
         ConfusionCell(judge=commands.judge, library=commands.library, predicted=predicted, real=name or "none", count=count)
         for (predicted, name), count in sorted(counts.items())
@@ -183,7 +188,7 @@ def by_rubric(commands: Judged, bins: Bins, confidence: float = 0.95) -> list[Ru
     categories = [bin_of(rubric) for rubric in commands.rubrics]
     chosen = [place for place in range(size) if counts["retrieved"][place] and commands.rubrics[place].kind is not RubricKind.WRONG_RESULT]
     prevalence = float(commands.failed.mean())
-    priors = _priors(chosen, categories, counts["tp"], counts["flagged"])
+    priors = _Priors(chosen, categories, counts["tp"], counts["flagged"])
     alarms = np.flatnonzero(seen.violated)
     alarms = alarms[np.argsort(seen.rubric[alarms], kind="stable")]
     rows_of = np.split(seen.command[alarms], np.cumsum(counts["flagged"])[:-1])
@@ -197,7 +202,7 @@ def by_rubric(commands: Judged, bins: Bins, confidence: float = 0.95) -> list[Ru
     for place in chosen:
         rubric, rows = commands.rubrics[place], by_place.get(place, np.array([], dtype=int))
         flagged, tp = int(counts["flagged"][place]), int(counts["tp"][place])
-        a, b = priors[categories[place]]
+        a, b = priors.of(place)
         own = share(commands.clusters[rows], commands.failed[rows], np.ones(len(rows), dtype=bool), confidence, "never violated")
         twin, overlap = twins.get(place, (None, None))
         lines.append(
@@ -251,20 +256,29 @@ def _marks(commands: Judged, chosen: np.ndarray) -> dict[str, np.ndarray]:
     return marks
 
 
-def _priors(chosen: list[int], categories: list[str], tp: np.ndarray, flagged: np.ndarray) -> dict[str, tuple[float, float]]:
-    """A beta prior of precision per category: its mean is the pooled precision, drawn towards that of all categories; its weight, in
-    observations, is the mean number of alarms of a rubric, at least 2."""
-    used = [place for place in chosen if flagged[place]]
-    every, right = sum(int(flagged[place]) for place in used), sum(int(tp[place]) for place in used)
-    overall = (right + 0.5) / (every + 1)
-    weight = max(2.0, every / len(used)) if used else 2.0
-    priors = {}
-    for category in {categories[place] for place in chosen}:
-        mine = [place for place in used if categories[place] == category]
-        alarms, hits = sum(int(flagged[place]) for place in mine), sum(int(tp[place]) for place in mine)
-        mean = (hits + weight * overall) / (alarms + weight)
-        priors[category] = (mean * weight, (1 - mean) * weight)
-    return priors
+class _Priors:
+    """A beta prior of the precision of each rubric from the others: its mean is the pooled precision of the others of its category, drawn towards that of
+    all others; its weight, in observations, is their mean number of alarms, at least 2. A rubric that is the only one with alarms has a flat prior."""
+
+    def __init__(self, chosen: list[int], categories: list[str], tp: np.ndarray, flagged: np.ndarray):
+        self._categories, self._tp, self._flagged = categories, tp, flagged
+        used = [place for place in chosen if flagged[place]]
+        self._used = len(used)
+        self._alarms, self._right = int(flagged[used].sum()), int(tp[used].sum())
+        self._of_category: dict[str, tuple[int, int]] = {}
+        for place in used:
+            alarms, right = self._of_category.get(categories[place], (0, 0))
+            self._of_category[categories[place]] = alarms + int(flagged[place]), right + int(tp[place])
+
+    def of(self, place: int) -> tuple[float, float]:
+        """The two parameters for one rubric."""
+        own, right = int(self._flagged[place]), int(self._tp[place])
+        others = self._used - (own > 0)
+        overall = (self._right - right + 0.5) / (self._alarms - own + 1)
+        weight = max(2.0, (self._alarms - own) / others) if others else 2.0
+        alarms, hits = self._of_category.get(self._categories[place], (0, 0))
+        mean = (hits - right + weight * overall) / (alarms - own + weight)
+        return mean * weight, (1 - mean) * weight
 
 
 def _twins(alarms: Mapping[int, set[int]]) -> dict[int, tuple[int, float]]:

@@ -125,10 +125,12 @@ def measure(
             fn=int((clean & failed).sum()),
             tn=int((clean & ~failed).sum()),
         ),
-        precision=rate(failed, flagged, "nothing was flagged"),
-        recall=rate(flagged, failed & said, "nothing failed"),
-        specificity=rate(clean, ~failed & said, "everything failed"),
-        npv=rate(~failed, clean, "everything was flagged"),
+        precision=rate(failed, flagged, "nothing was flagged" if said.any() else "no prediction"),
+        recall=rate(flagged, failed & said, "no prediction about a command that failed" if failed.any() else "nothing failed"),
+        specificity=rate(
+            clean, ~failed & said, "no prediction about a command that ran" if (everything & ~failed).any() else "everything failed"
+        ),
+        npv=rate(~failed, clean, "everything was flagged" if said.any() else "no prediction"),
         f1=_f1(view, confidence),
         **by_jackknife(view, confidence),
         first_failure=_first_failure(commands, view, confidence),
@@ -181,21 +183,32 @@ def _f1(view: View, confidence: float) -> Rate:
     tp = np.bincount(view.clusters[view.flagged & view.failed], minlength=size)
     wrong = np.bincount(view.clusters[(view.flagged & ~view.failed) | (view.clean & view.failed)], minlength=size)
     interval = ratio(2 * tp, 2 * tp + wrong, confidence, n=int((tp + wrong).sum()))
-    return as_rate(interval, "nothing failed and nothing was flagged")
+    found = as_rate(interval, "nothing failed and nothing was flagged")
+    ends = {name: None if value is None else min(1.0, max(0.0, value)) for name, value in (("low", found.low), ("high", found.high))}
+    return found.model_copy(update=ends)
 
 
 def _first_failure(commands: Judged, view: View, confidence: float) -> Rate:
-    """Of the episodes in which a command failed, those in which one was flagged at or before the first that failed."""
+    """Of the episodes in which a command failed, those in which one was flagged at or before the first that failed.
+
+    Where none was and one of these commands has no prediction, it is not known whether it would have been: such an episode is left out.
+    """
     order = np.lexsort((np.array([c[2] for c in commands.commands]), np.array([c[1] for c in commands.commands]), commands.units))
-    units, failed, flagged = commands.units[order], view.failed[order], view.flagged[order]
-    size = int(units.max()) + 1
-    place = np.arange(len(units))
-    first_failed, first_flagged = np.full(size, len(units)), np.full(size, len(units))
-    np.minimum.at(first_failed, units[failed], place[failed])
-    np.minimum.at(first_flagged, units[flagged], place[flagged])
+    units = commands.units[order]
+    size, place = int(units.max()) + 1, np.arange(len(units))
+
+    def first(of: np.ndarray) -> np.ndarray:
+        """Place of the first such command of each episode; after all others where there is none."""
+        found = np.full(size, len(units))
+        np.minimum.at(found, units[of[order]], place[of[order]])
+        return found
+
+    failed, flagged, silent = first(view.failed), first(view.flagged), first(view.known & ~view.said)
     cluster = np.zeros(size, dtype=int)
     cluster[commands.units] = commands.clusters
-    return share(cluster, first_flagged <= first_failed, first_failed < len(units), confidence, "no episode has a failure")
+    has_failure, hit = failed < len(units), flagged <= failed
+    why_not = "no prediction about a command that failed first" if has_failure.any() else "no episode has a failure"
+    return share(cluster, hit, has_failure & (hit | (silent > failed)), confidence, why_not)
 
 
 def _flip(commands: Judged, confidence: float) -> Rate:

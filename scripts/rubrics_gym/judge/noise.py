@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 
 from rubrics_gym.judge.columns import FLAGGED, NO_PREDICTION, Judged
-from rubrics_gym.statistics.noise import NoiseShare, noise_shares
+from rubrics_gym.statistics.noise import NoiseShare, Squares, noise_shares, squares_of
 
 Task = tuple[str, str]
 
@@ -29,32 +31,37 @@ def _predictions(commands: Judged) -> np.ndarray:
     return said
 
 
-def judged_twice(commands: Judged) -> dict[Task, list[list[float]]]:
-    """Task -> of each of its episodes with commands that were judged twice, the share of flagged among its predictions under either asking.
+def judged_twice(commands: Judged) -> Squares:
+    """What a second asking adds to the variance of an episode's share, from the commands that were asked about twice, whichever episode they are of.
 
-    The commands that were asked once are as they are in both, so the difference is scaled to what a second asking of all would bring:
-    d * sqrt(predictions / asked twice), for independent answers.
+    An episode of n predictions has the variance of its answers over n². That of one answer is half the square of the difference of two; a command that
+    was asked twice stands for all predictions over those asked twice (drawn with one chance). Every episode counts, also one in which no command was
+    drawn: long ones are drawn more often, and the judge moves them less.
     """
-    again = commands.again
-    if again is None:
-        return {}
-    place = {command: row for row, command in enumerate(commands.commands)}
-    differences: dict[int, list[int]] = {}
-    for command, other in zip(again.commands, again.prediction, strict=True):
-        row = place[command]
-        if commands.prediction[row] != NO_PREDICTION and other != NO_PREDICTION:
-            differences.setdefault(int(commands.units[row]), []).append(int(other) - int(commands.prediction[row]))
     said = _predictions(commands)
-    task_of = dict(zip(commands.units.tolist(), commands.clusters.tolist(), strict=True))
-    pairs: dict[Task, list[list[float]]] = {}
-    for unit, changes in differences.items():
-        scaled = sum(changes) / float(np.sqrt(said[unit] * len(changes)))
-        pairs.setdefault(commands.cluster_names[task_of[unit]], []).append([0.0, scaled])
-    return pairs
+    task_of = {int(unit): commands.cluster_names[int(cluster)] for unit, cluster in zip(commands.units, commands.clusters, strict=True)}
+    freedom = Counter(task_of[unit] for unit in task_of if said[unit])
+    place = {command: row for row, command in enumerate(commands.commands)}
+    squares: dict[Task, float] = {}
+    asked: Counter[Task] = Counter()
+    for command, other in () if commands.again is None else zip(commands.again.commands, commands.again.prediction, strict=True):
+        first, unit = commands.prediction[place[command]], int(commands.units[place[command]])
+        if first != NO_PREDICTION and other != NO_PREDICTION:
+            asked[task_of[unit]] += 1
+            squares[task_of[unit]] = squares.get(task_of[unit], 0.0) + (int(other) - int(first)) ** 2 / (2 * float(said[unit]) ** 2)
+    twice = asked.total()
+    stands_for = float(said.sum()) / twice if twice else 0.0
+    return Squares(
+        squares={task: stands_for * total for task, total in squares.items()},
+        freedom={task: float(count) for task, count in freedom.items()} if twice else {},
+        repeated=frozenset(asked),
+        n=2 * twice,
+        groups=twice,
+    )
 
 
 def judge_noise(commands: Judged, confidence: float = 0.95) -> list[NoiseShare]:
     """Shares of the variance of full repeats: the judge's, from commands judged twice, and the agent's. The final run comes after every
     verdict, so it has no part in this quantity."""
-    full = {task: [shares] for task, shares in flag_shares(commands).items()}
+    full = squares_of({task: [shares] for task, shares in flag_shares(commands).items()})
     return noise_shares(full, {"judge": judged_twice(commands)}, confidence=confidence)

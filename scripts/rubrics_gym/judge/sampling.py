@@ -187,6 +187,16 @@ def _why_never(of: np.ndarray, chance: np.ndarray, verified: np.ndarray, name: s
     return f"none of the {of.sum()} {name} verdicts was verified" if of.any() and not verified[of].any() else ""
 
 
+def why_not_all(verdicts: Iterable[SampledVerdict]) -> str:
+    """Why the verified verdicts do not stand for all that were given, abstentions among them; empty where they do."""
+    rows = list(verdicts)
+    said = [("abstaining" if row.flagged is None else "flagged" if row.flagged else "clean") for row in rows]
+    names = np.array(said)
+    chance = np.array([row.probability for row in rows], dtype=float)
+    verified = np.array([row.ran and row.failed is not None for row in rows], dtype=bool)
+    return "; ".join(filter(None, (_why_never(names == name, chance, verified, name) for name in dict.fromkeys(said))))
+
+
 def _blocked(name: str, never: Mapping[bool, str]) -> str:
     """Why a measure is not identified; empty where it is."""
     return "; ".join(never[verdict] for verdict in NEEDS[name] if never[verdict])

@@ -71,6 +71,7 @@ class Cause(Record):
 class Share(Record):
     bin: str  # a category, or "runtime:<type>"
     count: int
+    commands: int  # failed commands among them; the others are causes of wrong results
     share: float | None  # of all counted items; None when nothing was counted
 
 

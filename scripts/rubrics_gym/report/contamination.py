@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 
 from rubrics_gym.report.writing import Row
 
-NAMES_OF_ARMS = ("arm", "first", "second")
+NAMES_OF_ARMS = ("arm", "first", "second", "judge", "group", "of")  # columns; a judge is named after its arm
 
 
 def mark(rows: Iterable[Row], arms: Collection[str]) -> list[Row]:

@@ -16,7 +16,7 @@ from rubrics_gym.report.writing import Row
 from rubrics_gym.settings.study import Arm
 from rubrics_gym.statistics.effects import design, power_of
 from rubrics_gym.statistics.intervals import Interval, paired_t, proportion
-from rubrics_gym.statistics.noise import NoiseShare, Spread, noise_shares, run_spread
+from rubrics_gym.statistics.noise import NoiseShare, Spread, noise_shares, run_spread, squares_of
 
 EFFECTS = (0.05, 0.10, 0.15, 0.20, 0.30)
 REPEATS = (1, 2, 3, 4, 8)
@@ -152,7 +152,9 @@ def _episode_noise(
         repeats = {name: [full[arm][name] for arm in arms if name in full.get(arm, {})] for name in names}
         made_again = {name: [runs for arm in arms for runs in finals.get(arm, {}).get(name, {}).values()] for name in names}
         has_judge = any(arm in judged for arm in arms)
-        found = noise_shares(repeats, {"harness": made_again}, "agent and judge" if has_judge else "agent", confidence)
+        found = noise_shares(
+            squares_of(repeats), {"harness": squares_of(made_again)}, "agent and judge" if has_judge else "agent", confidence
+        )
         judge = NoiseShare("judge", None, None, None, None, None, None, 0, 0, JUDGE_ELSEWHERE)
         return [found[0], *([judge] if has_judge else []), *found[1:]]
 
@@ -179,7 +181,7 @@ def _noise_row(arm: str, groups: Sequence[Sequence[float]], study: str, simulate
         "n": found.n,
         "clusters": found.groups,
         "interval_kind": found.kind,
-        "note": "not identified: no arm was run twice in full" if found.sd is None else "",
+        "note": found.note,
         "study": study,
         "simulated": simulated,
     }

@@ -122,15 +122,15 @@ def funnel_figure(rows: Sequence[Cells], most: int = 16) -> str:
     with figure(height=1.4 + 0.5 * min(most, len(every)), rows=rows, title=title) as (canvas, axes, out):
         for place, pair in enumerate(every[:most]):
             for number_of_stage, stage in enumerate(STAGES):
-                at = place + (number_of_stage - 2) * 0.15
+                at = place + (number_of_stage - (len(STAGES) - 1) / 2) * 0.13
                 label = stage.replace("_", " ") if place == 0 else None
-                axes.barh([at], [counts[*pair, stage]], height=0.13, color=SERIES[number_of_stage], linewidth=0, label=label)
+                axes.barh([at], [counts[*pair, stage]], height=0.11, color=SERIES[number_of_stage], linewidth=0, label=label)
         rows_axis(axes, [f"{judge}: {category}  (n={counts[category, judge, 'failed']})" for category, judge in every[:most]])
         axes.set_xlabel("commands that failed with the category")
         axes.set_xlim(left=0)
         axes.locator_params(axis="x", integer=True)
         if rows:
-            canvas.legend(loc="outside lower left", ncols=5)
+            canvas.legend(loc="outside lower left", ncols=len(STAGES))
     return out.text
 
 
@@ -158,8 +158,8 @@ def exposure_figure(rows: Sequence[Cells], most: int = 24) -> str:
         for place, row in enumerate(kept):
             for number_of_stage, (stage, value) in enumerate(zip(EXPOSED, shares(row), strict=True)):
                 label = EXPOSED[stage] if place == 0 else None
-                at = place + (number_of_stage - 2) * 0.15
-                axes.barh([at], [value], height=0.13, color=SERIES[number_of_stage], linewidth=0, label=label)
+                at = place + (number_of_stage - (len(STAGES) - 1) / 2) * 0.13
+                axes.barh([at], [value], height=0.11, color=SERIES[number_of_stage], linewidth=0, label=label)
         rows_axis(axes, [f"{row['judge']}: {row['bin']}  ({row['failures']} failures, {row['in_retrieved']} retrieved)" for row in kept])
         axes.set_xlabel("share of each, %")
         axes.set_xlim(left=0)

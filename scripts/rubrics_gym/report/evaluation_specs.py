@@ -193,6 +193,7 @@ NOISE = TableSpec(
         Column("quantity", "Quantity"),
         *estimate("sd", "SD", Unit.NUMBER),
         *estimate("share", "Share", help="Of the variance of full repeats; competitions left out one at a time."),
+        CONTAMINATED,
         *evidence(),
     ),
     "Harness: the final run of one episode made again (evaluation.repeated_finals). Judge: the same commands judged again (evaluation.rejudged; table of the judge's "
@@ -276,6 +277,7 @@ TIMES = TableSpec(
             Unit.MICRODOLLARS,
             "Agent and judge, mean over attempts; list prices where models are simulated.",
         ),
+        CONTAMINATED,
         *evidence(),
     ),
     "Valid and invalid attempts count alike. Times of a shared machine are upper bounds. Higher validity at longer times is a trade-off, not a gain.",
@@ -302,6 +304,7 @@ REPLACED = TableSpec(
         Column("minutes", "Minutes", Unit.NUMBER, "Of commands with a verdict.", exact=RECORDED),
         Column("clean_minutes", "Clean, minutes", Unit.NUMBER, "Of commands with a clean verdict.", exact=RECORDED),
         *estimate("per_episode", "Per episode, s", Unit.SECONDS),
+        CONTAMINATED,
         *evidence(),
     ),
 )

@@ -19,7 +19,8 @@ from rubrics_gym.report.table_spec import (
     rate,
 )
 
-WHO = (Column("judge", "Judge", Unit.CODE), Column("library", "Library", Unit.CODE))
+FITTED = held_out_fit("Judged by a library that was fitted to held-out failures: no fair test.")
+WHO = (Column("judge", "Judge", Unit.CODE), Column("library", "Library", Unit.CODE), FITTED)
 
 PRECISION_RECALL = TableSpec(
     "precision_recall",
@@ -52,7 +53,6 @@ PRECISION_RECALL = TableSpec(
         Column("k", "k", Unit.COUNT, "Rubrics per verdict; 0: the task criterion alone."),
         Column("rubrics", "Rubrics", Unit.COUNT, "In the library."),
         Column("cost_per_verdict", "Cost per verdict", Unit.MICRODOLLARS),
-        held_out_fit("The library was fitted to held-out failures: no fair test."),
         *evidence(note=False),
         hidden("note"),
     ),
@@ -70,7 +70,6 @@ JUDGE_MEASURES = TableSpec(
         Column("reading", "Abstentions"),
         Column("measure", "Measure", Unit.CODE),
         *estimate("value", "Value", Unit.NUMBER),
-        held_out_fit(),
         *evidence(),
     ),
 )
@@ -95,7 +94,6 @@ JUDGE_CATEGORIES = TableSpec(
         *rate("recall_exact", "Recall, exact", "Flagged by a rubric of the category."),
         *rate("precision_any", "Precision", "Of the commands that a rubric of the category flagged, those that failed."),
         *rate("precision_exact", "Precision, exact", "… that failed with this category."),
-        held_out_fit(),
         *evidence(),
     ),
     "Cells from few observations or competitions are counted and not printed; the note says so.",
@@ -107,7 +105,7 @@ JUDGE_CONFUSION = TableSpec(
     "Commands that a rubric of one category flagged, by what really came of them.",
     (
         *WHO,
-        Column("predicted", "Predicted", Unit.CODE, "none: no rubric flagged it."),
+        Column("predicted", "Predicted", Unit.CODE, "none: no rubric flagged it; no_verdict: the judge gave none."),
         Column("real", "Real", Unit.CODE, "none: it ran."),
         Column("count", "Commands", Unit.COUNT),
         *origin(),
@@ -155,6 +153,7 @@ JUDGE_PAIRS = TableSpec(
     "Two judges over the same commands: where only one was right (McNemar), and the difference of the shares, paired by competition.",
     (
         *PAIR,
+        FITTED,
         Column("measure", "Measure", Unit.CODE),
         Column("only_first", "Only first right", Unit.COUNT),
         Column("only_second", "Only second right", Unit.COUNT),
@@ -216,7 +215,8 @@ WRONG_RESULTS = TableSpec(
 FUNNEL = TableSpec(
     "funnel",
     "Where a category is lost",
-    "Of the commands that failed with a category: is there a rubric about it, was one before the judge, was it called applicable, was it violated?",
+    "Of the commands that failed with a category: did the judge give a verdict, is there a rubric about it, was one before the judge, was it called "
+    "applicable, was it violated?",
     (
         *WHO,
         Column("category", "Category", Unit.CODE),
@@ -242,6 +242,7 @@ FEEDBACK = TableSpec(
         Column("checks_shown", "Real checks shown", Unit.COUNT),
         Column("holds", "Submissions held", Unit.COUNT),
         *estimate("per_episode", "Feedback per episode", Unit.NUMBER, "Verdicts, notices, checks and holds."),
+        FITTED,
         *evidence(),
     ),
 )
@@ -257,6 +258,7 @@ ALARMS = TableSpec(
         Column("question", "Question"),
         *estimate("share", "Share"),
         Column("count", "Count", Unit.COUNT),
+        FITTED,
         *evidence(),
     ),
     "A real run is an executed code command, a check, or the final run; the next one is the first after the change, where there was one. Whether an alarm was true is known only where its command ran, or the "
@@ -281,6 +283,7 @@ RUBRIC_ALARMS = TableSpec(
         Column("passed_after", "Ran after", Unit.COUNT, "The code was changed, and the next real run ended with 0."),
         Column("harmed", "Harm", Unit.COUNT, "A false alarm, the code was changed, and the next real run failed."),
         Column("clusters", "Competitions", Unit.COUNT),
+        FITTED,
         *origin(),
     ),
     "Counts only: one rubric alone rarely has enough alarms for a rate.",
@@ -315,6 +318,7 @@ SAMPLED = TableSpec(
             "Outcomes that flip",
             "Of commands run twice from one state, those that ended differently: noise that no judge can foresee.",
         ),
+        FITTED,
         *evidence(note=False),
         hidden("note"),
     ),
@@ -330,6 +334,7 @@ SAMPLED_TYPES = TableSpec(
         Column("source", "Runs"),
         Column("failure_type", "Failure", Unit.CODE),
         *estimate("recall", "Recall"),
+        FITTED,
         *evidence(),
     ),
 )
@@ -344,7 +349,7 @@ REWEIGHTED = TableSpec(
             "target",
             "Mix",
             Unit.CODE,
-            "A distribution of the study; shadow: what the judged commands of the judge's own arm would have done.",
+            "A distribution of the study, its failed commands; shadow: what the judged commands of the judge's own arm would have done.",
         ),
         Column("by", "Classes"),
         Column(
@@ -360,7 +365,7 @@ REWEIGHTED = TableSpec(
             "bound_low", "Bounds", Unit.SHARE, "Over all classes: the others all missed, or all flagged.", to="bound_high", exact="a bound"
         ),
         hidden("bound_high", Unit.SHARE),
-        *rate("precision", "Precision", "Where the mix says how many commands pass."),
+        *rate("precision", "Precision", "Where the mix says how many commands pass, and all its classes of failure were judged."),
         Column(
             "effective",
             "Effective",
@@ -368,7 +373,6 @@ REWEIGHTED = TableSpec(
             "Failures of equal weight that the weighted ones are worth: (sum of weights)² / sum of squared weights.",
             exact="a property of the design",
         ),
-        Column("contaminated", "Held-out fit", Unit.FLAG),
         *evidence(),
     ),
     "A judge is taken to flag the same share of a class in both mixes, and the mix as given: its own sampling is not in the interval.",

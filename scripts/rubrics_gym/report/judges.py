@@ -12,6 +12,7 @@ from rubrics_gym.judge.pairs import JudgePair
 from rubrics_gym.judge.rates import Rate
 from rubrics_gym.judge.reweighting import Reweighted
 from rubrics_gym.judge.wrong_results import WrongResultLine
+from rubrics_gym.report.contamination import mark
 from rubrics_gym.report.writing import Row
 from rubrics_gym.settings.rules import MeasureJudge
 from rubrics_gym.statistics.noise import NoiseShare
@@ -67,7 +68,6 @@ def precision_recall_rows(table: Iterable[Measured], settings: MeasureJudge, siz
                 **line.confusion.model_dump(),
                 **{key: value for name, rate in rates.items() for key, value in cells(name, rate).items()},
                 "cost_per_verdict": None if line.baseline or not line.commands else round(line.cost_microdollars / line.commands),
-                "contaminated": line.library in settings.contaminated,
                 "n": line.commands,
                 "clusters": line.competitions,
                 "interval_kind": line.precision.interval,
@@ -88,7 +88,6 @@ def measure_rows(table: Iterable[Measured], settings: MeasureJudge) -> list[Row]
             "reading": line.reading,
             "measure": name,
             **interval("value", getattr(line, name)),
-            "contaminated": line.library in settings.contaminated,
             **of_rate(getattr(line, name)),
             **provenance(settings),
         }
@@ -115,7 +114,6 @@ def category_rows(table: Iterable[CategoryLine], settings: MeasureJudge, competi
             "failures": line.failures,
             "rubrics": line.rubrics,
             **{key: value for name, rate in rates.items() for key, value in cells(name, rate).items()},
-            "contaminated": line.library in settings.contaminated,
         }
         rows.append(_row(line, settings, rates["recall_any"], own))
     return rows
@@ -159,7 +157,7 @@ def rubric_rows(table: Iterable[RubricLine], settings: MeasureJudge, competition
 
 def pair_rows(table: Iterable[JudgePair], settings: MeasureJudge) -> list[Row]:
     """One row per pair of judges and measure. Table `judge_pairs`."""
-    return [
+    rows = [
         {
             "first": line.first,
             "second": line.second,
@@ -177,6 +175,7 @@ def pair_rows(table: Iterable[JudgePair], settings: MeasureJudge) -> list[Row]:
         }
         for line in table
     ]
+    return mark(rows, _fitted(settings))
 
 
 def curve_rows(points: Iterable[CurvePoint], settings: MeasureJudge) -> list[Row]:
@@ -230,16 +229,17 @@ def reweighted_rows(table: Iterable[Reweighted], settings: MeasureJudge) -> list
             "bound_high": line.bound_high,
             **cells("precision", line.precision),
             "effective": line.effective,
-            "contaminated": line.library in settings.contaminated,
         }
-        rows.append(_row(line, settings, line.recall, own))
+        row = _row(line, settings, line.recall, own)
+        rows.append(row | {"note": "; ".join(filter(None, [line.recall.note, line.note]))})
     return rows
 
 
 def judge_noise_rows(shares: Mapping[str, Sequence[NoiseShare]], settings: MeasureJudge) -> list[Row]:
     """One row per judge and source of noise. Table `judge_noise`."""
     quantity = "share of an episode's commands that is flagged"
-    return [{**noise_cells(one, judge, quantity), **provenance(settings)} for judge, found in shares.items() for one in found]
+    rows = [{**noise_cells(one, judge, quantity), **provenance(settings)} for judge, found in shares.items() for one in found]
+    return mark(rows, _fitted(settings))
 
 
 def noise_cells(one: NoiseShare, of: str, quantity: str) -> Row:
@@ -277,8 +277,17 @@ def _row(line: _OfJudge, settings: MeasureJudge, rate: Rate, own: Row) -> Row:
 
 
 def _who(line: _OfJudge, settings: MeasureJudge) -> Row:
-    """Judge and library; a judge without a library says so, a baseline never has one."""
-    return {"judge": line.judge, "library": line.library or (NO_LIBRARY if line.judge in settings.judges else "")}
+    """Judge and library, and whether it was fitted to held-out failures; a judge without a library says so, a baseline never has one."""
+    return {
+        "judge": line.judge,
+        "library": line.library or (NO_LIBRARY if line.judge in settings.judges else ""),
+        "contaminated": line.library in settings.contaminated,
+    }
+
+
+def _fitted(settings: MeasureJudge) -> set[str]:
+    """The judges whose library was fitted to held-out failures."""
+    return {name for name, facts in settings.judges.items() if facts.library in settings.contaminated}
 
 
 def _kind(line: Measured) -> str:

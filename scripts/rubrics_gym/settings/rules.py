@@ -253,6 +253,7 @@ class FeedbackArm(Settings):
 
 class MeasureFeedback(Settings):
     confidence: float
+    contaminated: tuple[str, ...]  # arms whose judge holds a library that was fitted to held-out failures
     arms: dict[str, FeedbackArm]  # arms with a judge
     simulated: bool
     study: str

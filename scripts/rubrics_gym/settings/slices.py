@@ -360,6 +360,7 @@ def _measure_judge(study: Study, w: Wildcards) -> MeasureJudge:
 def _measure_feedback(study: Study, w: Wildcards) -> MeasureFeedback:
     return MeasureFeedback(
         confidence=study.statistics.confidence,
+        contaminated=contaminated_arms(study),
         arms={name: FeedbackArm(library=judge.library, escalate=study.arms[name].escalate) for name, judge in judges(study).items()},
         simulated=is_simulated(study),
         study=study.name,

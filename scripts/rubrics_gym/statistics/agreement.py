@@ -10,6 +10,7 @@ import numpy as np
 from rubrics_gym.statistics.intervals import NOTHING_OBSERVED, ONE_CLUSTER, Interval
 
 KIND = "cluster_bootstrap"
+NEVER_DIFFERED = "the two readers never differed: the lower bound of their agreement is the exact one for none of so many tasks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,13 @@ def agreement(
     tables = np.tensordot(weights, of_group, axes=1)
     shares = [float(np.trace(table)) / table.sum() for table in tables if table.sum()]
     kappas = [value for value in map(cohen_kappa, tables) if value is not None]
+    if observed == 1:  # every draw is perfect too
+        least = (1 - confidence) ** (1 / len(groups))
+        note = "" if kappa is not None else "one answer throughout"
+        return Agreement(
+            Interval(1.0, least, 1.0, n, len(groups), KIND, confidence, NEVER_DIFFERED),
+            Interval(kappa, None, None, n, len(groups), KIND, confidence, note or f"interval not identified: {NEVER_DIFFERED}"),
+        )
     return Agreement(
         Interval(observed, *_quantiles(shares, confidence), n, len(groups), KIND, confidence),
         Interval(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rubrics_gym.statistics.bounds import paired_differences
-from rubrics_gym.statistics.intervals import NO_SPREAD, NOTHING_OBSERVED, ONE_CLUSTER, Interval
+from rubrics_gym.statistics.intervals import NO_SPREAD, NOTHING_OBSERVED, ONE_CLUSTER, Interval, all_equal
 from rubrics_gym.statistics.resampling import cluster_counts
 
 ONE_REPEAT = "a competition with one repeat: the spread between repeats is unknown"
@@ -103,7 +103,7 @@ def within_bootstrap(first: ArrayLike, second: ArrayLike, confidence: float = 0.
             known = outcomes[np.isfinite(outcomes)]
             if len(known) < 2:
                 return Interval(estimate, None, None, n, groups, kind, confidence, ONE_REPEAT)
-            spread = spread or bool(np.ptp(known))
+            spread = spread or not all_equal(known)
             total += sign * known[rng.integers(len(known), size=(draws, len(known)))].mean(axis=1)
     if not spread:
         return Interval(estimate, None, None, n, groups, kind, confidence, "all repeats equal: their spread is unknown")
@@ -120,7 +120,7 @@ def _clusters(differences: ArrayLike, kind: str, confidence: float, n: int | Non
     count = len(values) if n is None else n
     if len(values) == 0:
         return values, Interval(None, None, None, count, 0, kind, confidence, NOTHING_OBSERVED)
-    if len(values) == 1 or np.ptp(values) == 0:
+    if len(values) == 1 or all_equal(values):
         note = ONE_CLUSTER if len(values) == 1 else NO_SPREAD
         return values, Interval(float(values.mean()), None, None, count, len(values), kind, confidence, note)
     return values, None

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rubrics_gym.statistics.intervals import all_equal
+
 
 @dataclass(frozen=True, slots=True)
 class DetectableEffect:
@@ -28,7 +30,7 @@ def mde(differences: ArrayLike, power: float = 0.8, confidence: float = 0.95) ->
 
     values = np.asarray(differences, dtype=float)
     groups = len(values)
-    if groups < 2 or np.ptp(values) == 0:
+    if groups < 2 or all_equal(values):
         return DetectableEffect(None, groups, power, confidence)
     critical = float(stdtrit(groups - 1, 0.5 + confidence / 2))
     noncentrality = float(nctdtrinc(groups - 1, 1 - power, critical))

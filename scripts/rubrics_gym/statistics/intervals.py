@@ -102,6 +102,11 @@ def intra_class_correlation(successes: ArrayLike, totals: ArrayLike) -> float | 
     return None if spread == 0 else min(1.0, max(0.0, (between - within) / spread))
 
 
+def all_equal(values: np.ndarray) -> bool:
+    """Whether values differ by rounding at most: 3/3 - 2/3 and 2/3 - 1/3 are one number."""
+    return len(values) == 0 or bool(np.ptp(values) <= 1e-12 * max(1.0, float(np.abs(values).max())))
+
+
 def mean_t(cluster_means: ArrayLike, confidence: float = 0.95, n: int | None = None, kind: str = "cluster_t") -> Interval:
     """Student's t interval of the mean of cluster means, shape (clusters,): with equal cluster sizes the clustered standard
     error of Miller (2024), with the t quantile of clusters - 1 degrees of freedom.
@@ -117,7 +122,7 @@ def mean_t(cluster_means: ArrayLike, confidence: float = 0.95, n: int | None = N
     estimate = float(means.mean())
     if len(means) == 1:
         return Interval(estimate, None, None, count, 1, kind, confidence, ONE_CLUSTER)
-    if np.ptp(means) == 0:
+    if all_equal(means):
         return Interval(estimate, None, None, count, len(means), kind, confidence, NO_SPREAD)
     error = float(means.std(ddof=1)) / float(np.sqrt(len(means)))
     half = float(stdtrit(len(means) - 1, 0.5 + confidence / 2)) * error
@@ -130,24 +135,30 @@ def jackknife_t(
     confidence: float = 0.95,
     n: int | None = None,
     within: tuple[float, float] = (-math.inf, math.inf),
+    informed: int | None = None,
 ) -> Interval:
     """Delete-one-cluster jackknife of any statistic, with a t quantile (Efron and Tibshirani 1993, 11.5).
 
     `whole` is the statistic of all clusters, `without` that of all but one, for each; None where it is not identified. Where it is not
-    without one of them, there is an estimate and no interval. The ends stay within the range that the statistic has.
+    without one of them, there is an estimate and no interval. The ends stay within the range that the statistic has. `informed` are the clusters
+    that the least known part of the statistic was seen in: the quantile is theirs, where they are fewer than all.
     """
+    from scipy.special import stdtrit
+
     groups = len(without)
     known = [value for value in without if value is not None]
     count = groups if n is None else n
     if whole is None:
         return Interval(None, None, None, count, groups, "jackknife_t", confidence, NOTHING_OBSERVED)
-    if len(known) < groups or groups < 2:
-        note = ONE_CLUSTER if groups < 2 else NOT_WITHOUT_ONE
+    least = groups if informed is None else min(groups, informed)
+    if len(known) < groups or least < 2:
+        note = ONE_CLUSTER if least < 2 else NOT_WITHOUT_ONE
         return Interval(whole, None, None, count, groups, "jackknife_t", confidence, note)
     pseudo = mean_t([groups * whole - (groups - 1) * value for value in known], confidence, count)
-    if pseudo.low is None or pseudo.high is None or np.ptp(known) <= 1e-12 * max(1.0, abs(whole)):  # apart by rounding alone
+    if pseudo.low is None or pseudo.high is None or all_equal(np.array(known)):
         return Interval(whole, None, None, count, groups, "jackknife_t", confidence, NO_SPREAD)
-    half = (pseudo.high - pseudo.low) / 2
+    wider = float(stdtrit(least - 1, 0.5 + confidence / 2)) / float(stdtrit(groups - 1, 0.5 + confidence / 2))
+    half = wider * (pseudo.high - pseudo.low) / 2
     return Interval(whole, max(within[0], whole - half), min(within[1], whole + half), count, groups, "jackknife_t", confidence)
 
 
@@ -178,7 +189,7 @@ def cluster_bootstrap(differences: ArrayLike, confidence: float = 0.95, draws: i
     if len(values) == 0:
         return Interval(None, None, None, count, 0, kind, confidence, NOTHING_OBSERVED)
     estimate = float(values.mean())
-    if len(values) == 1 or np.ptp(values) == 0:
+    if len(values) == 1 or all_equal(values):
         return Interval(estimate, None, None, count, len(values), kind, confidence, ONE_CLUSTER if len(values) == 1 else NO_SPREAD)
     tail = (1 - confidence) / 2
     low, high = np.quantile(resampled_means(values[:, None], draws, seed), [tail, 1 - tail])

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rubrics_gym.statistics.intervals import NO_SPREAD, NOTHING_OBSERVED, ONE_CLUSTER, Interval
+from rubrics_gym.statistics.intervals import NO_SPREAD, NOTHING_OBSERVED, ONE_CLUSTER, Interval, all_equal
 
 KIND = "cluster_bootstrap"
 SHIFTED = "shifted_cluster_bootstrap"
@@ -26,7 +26,8 @@ def share_intervals(counts: np.ndarray, confidence: float = 0.95, draws: int = 4
     """Percentile cluster bootstrap of every bin's share of all failures; one interval per bin. The same seed gives the same intervals.
 
     A bin without a failure gets the upper bound 1 - (1 - confidence)^(1/tasks): the share of tasks beyond which at least one of these
-    tasks would have shown it (the exact bound for 0 of n independent observations).
+    tasks would have shown it (the exact bound for 0 of n independent observations); one with all failures gets its mirror image. A share that is
+    the same in all tasks has no interval.
     """
     total, tasks = counts.sum(), len(counts)
     if total == 0:
@@ -42,6 +43,11 @@ def share_intervals(counts: np.ndarray, confidence: float = 0.95, draws: int = 4
         low, high, note = float(lows[place]), float(highs[place]), ""
         if share == 0:
             low, high = 0.0, 1 - (1 - confidence) ** (1 / tasks)
+        elif share == 1:
+            low, high = (1 - confidence) ** (1 / tasks), 1.0
+        elif all_equal(drawn[:, place]):
+            intervals.append(Interval(float(share), None, None, int(total), tasks, KIND, confidence, NO_SPREAD))
+            continue
         elif np.count_nonzero(counts[:, place]) == 1:
             note = NO_FAILURE_ELSEWHERE
         intervals.append(Interval(float(share), low, high, int(total), tasks, KIND, confidence, note))
@@ -70,7 +76,7 @@ def distance_interval(
         return Interval(estimate, None, None, n, tasks, SHIFTED, confidence, ONE_CLUSTER), floor
     drawn = _distance(_shares(first, draws, random), _shares(second, draws, random))
     tail = (1 - confidence) / 2
-    if np.ptp(drawn) == 0:
+    if all_equal(drawn):
         return Interval(estimate, None, None, n, tasks, SHIFTED, confidence, NO_SPREAD), floor
     low, high = np.quantile(drawn, [tail, 1 - tail]) - (drawn.mean() - estimate)
     if estimate <= np.quantile(alike, 1 - tail):  # no farther apart than samples of one mix may be

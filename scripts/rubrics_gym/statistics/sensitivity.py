@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rubrics_gym.statistics.intervals import Interval, paired_t
+from rubrics_gym.statistics.intervals import Interval, all_equal, paired_t
 
 EXACT_FILLINGS = 20_000  # ways to distribute valid ones over the lost; more are searched greedily
 
@@ -78,7 +78,7 @@ def imbens_manski(lower: ArrayLike, upper: ArrayLike, confidence: float = 0.95, 
     low, high = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
     groups = len(low)
     count = groups if n is None else n
-    if groups < 2 or (np.ptp(low) == 0 and np.ptp(high) == 0):
+    if groups < 2 or (all_equal(low) and all_equal(high)):
         middle = float((low.mean() + high.mean()) / 2) if groups else None
         return Interval(middle, None, None, count, groups, "imbens_manski", confidence, "the spread of the bounds is unknown")
     errors = [float(ends.std(ddof=1)) / math.sqrt(groups) for ends in (low, high)]

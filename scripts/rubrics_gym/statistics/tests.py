@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rubrics_gym.statistics.intervals import all_equal
+
 EXACT_UP_TO = 20  # non-zero differences: 2^20 sign patterns fit in 8 MB and take milliseconds
 
 
@@ -112,7 +114,7 @@ def non_inferiority(differences: ArrayLike, margin: float, confidence: float = 0
 
 def _t_statistic(differences: ArrayLike, shift: float) -> tuple[float | None, int]:
     values = np.asarray(differences, dtype=float)
-    if len(values) < 2 or np.ptp(values) == 0:
+    if len(values) < 2 or all_equal(values):
         return None, len(values)
     return float((values.mean() - shift) / (values.std(ddof=1) / np.sqrt(len(values)))), len(values)
 
