@@ -62,13 +62,13 @@ seal: environment
 
 # Ask for paid work anew: make fresh UNIT=rollouts/pool/packaged/TASK/0
 fresh: environment
-	PYTHONPATH=scripts $(BIN)/python scripts/ask_anew.py $(UNIT)
+	PYTHONPATH=scripts $(BIN)/python scripts/ask_anew.py $(UNIT) $(RESULTS)
 
-# Stop a study: what has begun goes on to its end, nothing else begins: make stop [STUDY=config/studies/mine.yaml]
+# Stop a study: what has begun goes on to its end, nothing else begins: make stop [STUDY=config/studies/mine.yaml, or a results folder]
 stop: environment
 	@PYTHONPATH=scripts $(BIN)/python scripts/stop_study.py $(or $(STUDY),config/config.yaml)
 
-# Let a stopped study go on, as a continuation, under the budget that it says now: make resume [STUDY=config/studies/mine.yaml]
+# Let a stopped study go on, as a continuation, under the budget that it says now: make resume [STUDY=config/studies/mine.yaml, or a results folder]
 resume: environment
 	@PYTHONPATH=scripts $(BIN)/python scripts/resume_study.py $(or $(STUDY),config/config.yaml)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import yaml
 from snakemake.exceptions import WorkflowError
+from snakemake.jobs import Job
 
 sys.path.insert(0, str(Path(workflow.basedir) / "scripts"))
 
@@ -81,7 +82,7 @@ def frozen_protocol():
         raise WorkflowError(
             f"{CONFIG_SOURCE}: `protocol.by: reexecute` needs a results folder of its own: --config 'pathvars={{results: {RESULTS}_reexecuted}}'"
         )
-    use_store(f"store/protocols/{STUDY.protocol.name}/{STUDY.protocol.by.value}")
+    use_store(protocols.store_of(STUDY.protocol))
     return folder
 
 
@@ -613,23 +614,44 @@ def roles_to_ask():
 
 
 def refuse_without_pilot():
-    """Where the study asks for a pilot, nothing beyond it starts before every attempt of it is in the store."""
+    """Where the study asks for a pilot, nothing beyond it starts while an attempt of it is still to be made."""
     if not STUDY.budget.pilot or read_asking(ASKING).requests.mode is Mode.REPLAY:
         return
+    from rubrics_gym.studies.planning import PlannedJob, is_served
+
     pilot = {unit_of_folder(folder) for folder in pilot_folders()}
+    needed = list(workflow.dag.needrun_jobs())
+    made_now = {str(path) for job in needed for path in job.output}
     planned = {
-        unit
-        for job in workflow.dag.needrun_jobs()
+        unit: PlannedJob(job.rule.name, dict(job.wildcards_dict), dict(job.input.items()), tuple(job.output))
+        for job in needed
         if job.rule.name in units.KEYED_INPUTS
         for unit in units.units_of(job.rule.name, STUDY, job.wildcards)["agent"]
     }
-    store = AttemptStore(store_folder(), STUDY.name)
-    missing = [unit for unit in sorted(pilot) if not any(attempt.is_complete for attempt in store.of_unit(unit))]
-    if planned - pilot and missing:
+    store = AttemptStore(store_folder(), STUDY.name, anew=STUDY.requests.mode is Mode.LIVE)
+    missing = [unit for unit in sorted(pilot & planned.keys()) if not is_served(STUDY, store, planned[unit], made_now)]
+    if planned.keys() - pilot and missing:
         raise WorkflowError(
             f"{CONFIG_SOURCE}: budget.pilot asks for a pilot first, and {len(missing)} of its {len(pilot)} attempts are not in the store "
             f"(the first: {missing[0]}). Run `make pilot`, look at what it says the rest will cost, and start again."
         )
+
+
+def record_only_what_finished():
+    """Snakemake (9.27) records a job that failed like one that finished: its new parameters and inputs count as done, and while older results of what it
+    makes are there, the same command plans it no more. Here a failed job leaves its record as it was."""
+    persistence, failed = workflow.persistence, set()
+    record, end = persistence.finished, Job.postprocess
+
+    async def postprocess(job, *arguments, error=False, **options):
+        (failed.add if error else failed.discard)(job)
+        await end(job, *arguments, error=error, **options)
+
+    async def finished(job):
+        if job not in failed:
+            await record(job)
+
+    Job.postprocess, persistence.finished = postprocess, finished
 
 
 def start_run():
@@ -637,6 +659,7 @@ def start_run():
     global RESULTS_LOCK
     try:
         RESULTS_LOCK = lock.hold(RESULTS)
+        record_only_what_finished()
         for name in SEALED:
             check_seal(Path(RESULTS, "rollouts", name))
         check_isolation(STUDY.sandbox.episode(), wheel_folder())

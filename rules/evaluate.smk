@@ -41,6 +41,7 @@ rule run_episode:
 
 rule run_final:
     input:
+        unpack(resumed("finals/{split}/{arm}/{repeat}/{benchmark}/{task}")),
         public="<results>/tasks/{benchmark}/{task}/public.tar.gz",
         trajectory="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/trajectory.jsonl",
         artifacts="<results>/episodes/{split}/{arm}/{repeat}/{benchmark}/{task}/artifacts.tar.gz",

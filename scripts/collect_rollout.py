@@ -3,7 +3,7 @@
 from rubrics_gym.harness.attempts import FILES, WorkPlace, agent_seed, complete_plan, open_plan, record_attempt, record_closed
 from rubrics_gym.harness.episode import PROTOCOL, Attempt
 from rubrics_gym.models.prompts import load_prompt
-from rubrics_gym.providers.opening import open_client
+from rubrics_gym.providers.opening import open_client, require_key
 from rubrics_gym.settings.code import digest
 from rubrics_gym.settings.job import job
 from rubrics_gym.settings.rules import CollectRollout
@@ -42,7 +42,7 @@ with job(snakemake, CollectRollout) as (settings, log):
                 "agent",
                 settings.simulation,
                 unit,
-                key,
+                f"{key}/{attempt.number}",
                 snakemake.input.prices,
                 snakemake.resources.asking,
                 settings.limits.cost_usd,
@@ -62,6 +62,10 @@ with job(snakemake, CollectRollout) as (settings, log):
         log.warning("%s", end.reason)
 
     key = work_key(settings, asked, PROTOCOL)
-    with slot(store, unit, key, code, snakemake.resources.asking, make, close) as folder:
+
+    def check():
+        require_key(settings.agent, "agent", snakemake.resources.asking)
+
+    with slot(store, unit, key, code, snakemake.resources.asking, check, make, close) as folder:
         log.info("taken from %s", folder)
         hand_over(store, unit, folder, FILES, [unit], snakemake.output)

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from rubrics_gym.harness.attempts import FILES, SNAPSHOTS, WorkPlace, agent_seed, complete_plan, open_plan, record_attempt, record_closed
 from rubrics_gym.harness.episode import PROTOCOL, Attempt
 from rubrics_gym.models.prompts import load_prompt
-from rubrics_gym.providers.opening import open_client
+from rubrics_gym.providers.opening import open_client, require_key
 from rubrics_gym.records.archives import write_archive
 from rubrics_gym.settings.code import digest
 from rubrics_gym.settings.job import job
@@ -62,7 +62,7 @@ with job(snakemake, RunEpisode) as (settings, log):
                     "agent",
                     settings.simulation,
                     unit,
-                    key,
+                    f"{key}/{attempt.number}",
                     snakemake.input.prices,
                     snakemake.resources.asking,
                     settings.limits.cost_usd,
@@ -70,7 +70,7 @@ with job(snakemake, RunEpisode) as (settings, log):
                     **given,
                 )
             )
-            judge = open_judge(stack, settings, judge_unit, key, snakemake.input, snakemake.resources.asking)
+            judge = open_judge(stack, settings, judge_unit, f"{key}/{attempt.number}", snakemake.input, snakemake.resources.asking)
             prompts = load_prompt(snakemake.input.prompt), load_prompt(snakemake.input.feedback)
             what = describe(place.task, attempt.number)
             end = record_attempt(what, client, judge, settings.sandbox, place, attempt.folder, *prompts, snapshots=settings.snapshots)
@@ -87,6 +87,12 @@ with job(snakemake, RunEpisode) as (settings, log):
     files = {**FILES, SNAPSHOTS: "snapshots"} if settings.snapshots else FILES
     if snakemake.output.get("snapshots") and not settings.snapshots:  # an arm in which no prediction stands in for a run
         write_archive(snakemake.output.snapshots, {})
-    with slot(store, unit, key, code, snakemake.resources.asking, make, close) as folder:
+
+    def check():
+        require_key(settings.agent, "agent", snakemake.resources.asking)
+        if settings.judge is not None and settings.arm.judge is not None:
+            require_key(settings.judge, "judge", snakemake.resources.asking)
+
+    with slot(store, unit, key, code, snakemake.resources.asking, check, make, close) as folder:
         log.info("taken from %s", folder)
         hand_over(store, unit, folder, files, [unit, judge_unit], snakemake.output)

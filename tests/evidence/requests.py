@@ -144,7 +144,7 @@ def ask_over(api: Api, case: Case, root: Path) -> tuple[list[LedgerLine], str, l
                 parse(answer.response, SCHEMA)
             if case.name == "tool use":
                 word = str(answer.response.tool_calls[0].arguments)
-        except ProviderError as error:
+        except (ProviderError, StudyStopped) as error:  # what every request would meet stops the study
             word = str(error)
     return list(read_requests(root)), word, waits
 

@@ -155,7 +155,7 @@ def test_a_batch_that_is_not_taken_is_sent_again_as_new_records(server: Messages
 def test_a_batch_that_cannot_be_paid_fails_at_once(server: MessagesApi, tmp_path: Path) -> None:
     server.post = lambda handler, body: reply(handler, 402, server.error("billing_error", "payment required"))  # type: ignore[method-assign]
     live = client(server, tmp_path)
-    with pytest.raises(ProviderError, match="payment required"):
+    with pytest.raises(StudyStopped, match="payment required"):
         live.ask_ahead([(request("a"), 0), (request("b"), 0)])
     live._ledger.close()
     assert [line.kind for line in read_requests(tmp_path)] == ["quota"] * 2 and accounts(read_requests(tmp_path)).charged_microdollars == 0

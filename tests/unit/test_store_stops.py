@@ -11,15 +11,20 @@ import pytest
 from tests.unit.test_models_client import ANSWER, REQUEST, Scripted
 
 from rubrics_gym.models.client import StudyStopped
+from rubrics_gym.models.keys import MissingKey
+from rubrics_gym.models.policy import POLICY
+from rubrics_gym.models.request import ProviderError, RequestsSpent
 from rubrics_gym.providers import opening
 from rubrics_gym.records.outcomes import Outcome
 from rubrics_gym.settings.asking import Asking
-from rubrics_gym.settings.study import Budget, ModelSettings, ReplayAttempts
-from rubrics_gym.store.attempts import Attempt, AttemptState
+from rubrics_gym.settings.study import Budget, Mode, ModelSettings, ReplayAttempts, Requests
+from rubrics_gym.store.accounts import StudyAccount
+from rubrics_gym.store.attempts import Attempt, AttemptState, AttemptStore
 from rubrics_gym.store.ledger import accounts, read_requests
 from rubrics_gym.store.requests import Ledger
 from rubrics_gym.store.serving import Closed, open_attempts, settle_requests, slot
 from rubrics_gym.store.stops import StudyRecord, TermsLoosened
+from rubrics_gym.store.storage import open_storage
 
 UNIT, KEY = "rollouts/pool/packaged/a-task/0", "a" * 64
 PRICES = str(Path(__file__).parents[2] / "resources" / "prices.yaml")
@@ -47,10 +52,12 @@ def dies(attempt: Attempt) -> None:
     raise KeyboardInterrupt
 
 
-def take(how: str, make: Callable[[Attempt], None] = works, unit: str = UNIT, key: str = KEY) -> str | Closed:
+def take(
+    how: str, make: Callable[[Attempt], None] = works, unit: str = UNIT, key: str = KEY, check: Callable[[], None] = lambda: None
+) -> str | Closed:
     """What a slot holds: the text of its record, or how it is closed."""
     closed: list[Closed] = []
-    with slot(open_attempts(how), unit, key, "code", how, make, lambda why, folder: closed.append(why)) as folder:
+    with slot(open_attempts(how), unit, key, "code", how, check, make, lambda why, folder: closed.append(why)) as folder:
         return closed[0] if closed else (folder / "trajectory.jsonl").read_text()
 
 
@@ -177,6 +184,126 @@ def test_requests_of_a_slot_that_is_not_attempted_again_have_an_end(store: Path)
     total = accounts(read_requests(store))
     assert (total.open, total.unresolved, total.charged_microdollars) == (0, 1, 70)
     assert len(list(read_requests(store))) == 1  # a unit that never asked has no ledger
+
+
+def test_never_does_not_count_attempts_that_a_study_which_asks_anew_is_not_served(store: Path) -> None:
+    take(asking())
+    replication = Asking(
+        study="two", requests=Requests(mode=Mode.LIVE), budget=Budget(replay_attempts=ReplayAttempts.NEVER)
+    ).model_dump_json()
+    assert take(replication) == "made\n"
+    assert [state for state, _ in states()] == [AttemptState.COMPLETE, AttemptState.COMPLETE]
+    assert take(replication, dies) == "made\n"  # its own
+
+
+def test_never_is_looked_at_again_once_the_lease_is_there(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process was at work when this one looked, and lost its attempt before this one had the lease."""
+    never = asking(replay_attempts="never")
+    running = open_attempts(asking()).begin(UNIT, KEY, "code")
+    begin = AttemptStore.begin
+
+    def after_it_died(*arguments: str) -> Attempt:
+        running.release()
+        return begin(*arguments)
+
+    monkeypatch.setattr(AttemptStore, "begin", after_it_died)
+    found = take(never, dies)
+    assert isinstance(found, Closed) and found.outcome is Outcome.UNKNOWN and "replay_attempts: never" in found.why
+    assert sorted(state for state, _ in states()) == [AttemptState.LOST, AttemptState.SUPERSEDED]
+    again = take(never, dies)
+    assert isinstance(again, Closed) and again.lost is not None and again.lost.number == 1
+
+
+def test_what_could_not_be_attempted_leaves_nothing_on_record(store: Path) -> None:
+    def no_key() -> None:
+        raise MissingKey("no key")
+
+    with pytest.raises(MissingKey):
+        take(asking(replay_attempts="never"), check=no_key)
+    assert states() == []
+    assert take(asking(replay_attempts="never")) == "made\n"
+    assert take(asking(replay_attempts="never"), dies, check=no_key) == "made\n"  # served: nobody is asked
+
+
+# ---------------------------------------------------------------- an attempt's own limits
+
+
+def test_what_a_lost_attempt_spent_takes_nothing_from_the_next(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first attempt asks twice and is lost while it waits; the second is served one answer, goes another way, and ends where it would have ended."""
+    model = ModelSettings(model="simulated-agent-1")
+    request = REQUEST.model_copy(update={"model": "simulated-agent-1"})
+    provider = Scripted(ANSWER)
+    monkeypatch.setattr(opening, "open_provider", lambda *_, **__: provider)
+    how = asking(job_requests=4)
+
+    def first(attempt: Attempt) -> None:
+        with opening.open_client(model, "agent", None, UNIT, f"{KEY}/{attempt.number}", PRICES, how, in_attempt=True) as client:
+            for turn in range(3):
+                client.ask(request, turn)
+            raise KeyboardInterrupt
+
+    served = []
+
+    def second(attempt: Attempt) -> None:
+        with opening.open_client(model, "agent", None, UNIT, f"{KEY}/{attempt.number}", PRICES, how, in_attempt=True) as client:
+            served.extend(client.ask(request, turn).served for turn in (0, 10, 11, 12))
+            with pytest.raises(RequestsSpent):  # four answers, one of them served: as many as it may
+                client.ask(request, 13)
+        works(attempt)
+
+    with suppress(KeyboardInterrupt):
+        take(how, first)
+    assert take(how, second) == "made\n"
+    assert served == ["store", "live", "live", "live"]
+
+
+@pytest.mark.parametrize("kind", [kind for kind, policy in POLICY.items() if policy.stops_study])
+def test_what_every_request_would_meet_stops_the_study_before_it_costs_slot_after_slot(
+    store: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    model = ModelSettings(model="simulated-agent-1")
+    monkeypatch.setattr(opening, "open_provider", lambda *_, **__: Scripted(ProviderError(kind, "turned down")))
+
+    def make(attempt: Attempt) -> None:
+        with opening.open_client(model, "agent", None, UNIT, f"{KEY}/{attempt.number}", PRICES, asking(), in_attempt=True) as client:
+            client.ask(REQUEST.model_copy(update={"model": "simulated-agent-1"}))
+
+    found = take(asking(), make)
+    assert isinstance(found, Closed) and found.outcome is Outcome.UNKNOWN and "turned down" in found.why and "make resume" in found.why
+    queued = take(asking(), dies, unit=f"{UNIT}0")
+    assert isinstance(queued, Closed) and queued.outcome is Outcome.NOT_RUN and states(f"{UNIT}0") == []
+    record(store).resume(Budget())
+    assert take(asking()) == "made\n"
+
+
+# ---------------------------------------------------------------- the study's account
+
+
+def test_a_listing_that_misses_the_newest_name_still_finds_the_unit(store: Path) -> None:
+    """A folder is not listed in one instant: while a name is written and an older one removed, one that stood before must be there."""
+    account = StudyAccount(open_storage(store), "one", UNIT)
+    account.publish(100, 1)
+    account.publish(250, 2)
+    account.publish(200, 2)  # a claim that came out cheaper: the last word counts, not the highest
+    assert account.total() == (200, 2)
+    names = sorted((store / "accounts" / "one").iterdir(), key=lambda path: int(path.name.split(".")[3]))
+    assert len(names) == 2
+    names[-1].unlink()
+    assert account.total() == (250, 2)
+    again = StudyAccount(open_storage(store), "one", UNIT)
+    again.publish(300, 3)
+    assert again.total() == (300, 3)
+
+
+def test_names_without_a_number_are_those_of_before(store: Path) -> None:
+    account = StudyAccount(open_storage(store), "one", UNIT)
+    account.publish(100, 1)
+    (only,) = (store / "accounts" / "one").iterdir()
+    only.rename(only.with_name(only.name.rpartition(".")[0]))
+    assert account.total() == (100, 1)
+    later = StudyAccount(open_storage(store), "one", UNIT)
+    later.publish(120, 2)
+    assert later.total() == (120, 2)
 
 
 # ---------------------------------------------------------------- terms

@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 import subprocess
 import sys
+from collections.abc import Callable
 
 import yaml
 
 from rubrics_gym.records.tasks import Role
+from rubrics_gym.settings import lock
+from rubrics_gym.store.attempts import AttemptStore
 from rubrics_gym.tasks.catalog import load_benchmark
 from tests.workflow.conftest import Workflow
 
@@ -22,9 +25,9 @@ STUDY = {
 }
 
 
-def steer(workflow: Workflow, script: str) -> subprocess.CompletedProcess[str]:
+def steer(workflow: Workflow, script: str, named: str = CONFIG) -> subprocess.CompletedProcess[str]:
     environment = workflow.environment | {"PYTHONPATH": "scripts"}
-    command = [sys.executable, f"scripts/{script}.py", CONFIG]
+    command = [sys.executable, f"scripts/{script}.py", named]
     return subprocess.run(command, cwd=workflow.folder, env=environment, capture_output=True, text=True, check=False)
 
 
@@ -55,3 +58,48 @@ def test_a_stopped_study_shows_what_was_not_run_and_plans_it_again_when_resumed(
     again = tree.snakemake("-n", slot, "--configfile", CONFIG)
     planned = again.stdout + again.stderr
     assert "collect_rollout" in planned and "grade_rollout" in planned and "prepare_task" not in planned.partition("Job stats")[2]
+
+    results = tree.folder / "results"
+    held = lock.hold(results)
+    at_work = steer(tree, "resume_study")
+    assert at_work.returncode != 0 and "a workflow is still at work on results" in at_work.stderr
+    held.close()
+
+
+def test_a_run_is_stopped_by_its_results_folder_in_the_store_that_it_uses(tree: Workflow) -> None:
+    """What was given on the command line stands in no file but the run's own record of its configuration."""
+    frozen = yaml.safe_load((tree.folder / "config" / "protocols" / "small" / "config.yaml").read_text())
+    frozen["protocol"] = {**frozen["protocol"], "by": "reexecute"}
+    folder = tree.folder / "results" / "protocols" / "small_again"
+    folder.mkdir(parents=True)
+    (folder / "run_config.yaml").write_text(yaml.safe_dump(frozen))
+    stopped = steer(tree, "stop_study", "results/protocols/small_again")
+    assert stopped.returncode == 0, stopped.stderr
+    assert list((tree.folder / "store" / "protocols" / "small" / "reexecute" / "studies").rglob("*-stopped.json"))
+    assert not (tree.folder / "store" / "studies").exists()
+
+
+def test_a_job_that_failed_is_planned_again_by_the_same_command(finished: Workflow, copy_of: Callable[[Workflow], Workflow]) -> None:
+    """Older results of what it makes are there; Snakemake alone would take the failed job's new settings for done."""
+    clone = copy_of(finished)
+    changed = clone.folder / "config" / "changed.yaml"
+    changed.write_text(yaml.safe_dump({"extends": "config/small.yaml", "holdouts": "exact"}))
+    script = clone.folder / "scripts" / "list_pool.py"
+    sound = script.read_text()
+    script.write_text(sound + "\nraise RuntimeError('the machine hiccups')\n")
+    failed = clone.snakemake("results/dashboard.html", "--configfile", "config/changed.yaml", "--cores", "1")
+    assert failed.returncode != 0 and "list_pool" in failed.stderr + failed.stdout
+    script.write_text(sound)
+    assert set(clone.planned("--configfile", "config/changed.yaml")) == {"list_pool", "build_dashboard"}
+
+
+def test_paid_work_that_is_asked_anew_is_planned_again(finished: Workflow, copy_of: Callable[[Workflow], Workflow]) -> None:
+    clone = copy_of(finished)
+    slot = next((clone.folder / "results" / "rollouts" / "pool" / "packaged").glob("*/0"))
+    unit = f"rollouts/pool/packaged/{slot.parent.name}/0"
+    AttemptStore(clone.folder / "store").begin(unit, "a" * 64).release()
+    environment = clone.environment | {"PYTHONPATH": "scripts"}
+    command = [sys.executable, "scripts/ask_anew.py", unit]
+    fresh = subprocess.run(command, cwd=clone.folder, env=environment, capture_output=True, text=True, check=False)
+    assert "1 slots of results/ are planned again" in fresh.stdout, fresh.stderr
+    assert clone.planned("--configfile", "config/small.yaml")["collect_rollout"] == 1

@@ -15,10 +15,10 @@ from rubrics_gym.models.batches import Batches, BatchProvider, Item, may_ask_aga
 from rubrics_gym.models.client import Answer, Client, StudyStopped
 from rubrics_gym.models.policy import LONGEST_WAIT_S, POLICY, backoff_s
 from rubrics_gym.models.prices import PriceTable, UnknownPrice, cost, maximum
-from rubrics_gym.models.request import Provider, ProviderError, Request, Response
+from rubrics_gym.models.request import Provider, ProviderError, Request, RequestsSpent, Response
 from rubrics_gym.records.base import canonical_json
 from rubrics_gym.store.ledger import LedgerLine, State
-from rubrics_gym.store.requests import Ledger, Records, Stored
+from rubrics_gym.store.requests import Ledger, Records, Stored, Total
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +45,7 @@ class LiveClient(Client):
         prices: PriceTable,
         allowance: Allowance,
         *,
+        of_attempt: bool = False,
         others: Iterable[Records] = (),
         simulation: Mapping[str, Any] | None = None,
         longest_wait_s: float = LONGEST_WAIT_S,
@@ -54,8 +55,11 @@ class LiveClient(Client):
     ):
         """`open_provider` is called once, before the first request that must be sent: what is served from the store needs no key.
         `batch_poll_s`: what is asked ahead is sent in batches, looked at so often; None: one by one, when it is asked.
+        `of_attempt`: the allowance is of one attempt from its first turn to its last, so answers that an earlier attempt paid for count as if they were paid
+        for now: an attempt that is made again ends where it would have ended undisturbed.
         """
         super().__init__(ledger, others, simulation)
+        self._served = Total() if of_attempt else None
         self._open_provider = open_provider
         self._opened: Provider | None = None
         self._ledger = ledger
@@ -90,6 +94,18 @@ class LiveClient(Client):
             )
         batches: BatchProvider = provider
         return batches
+
+    def ask(self, request: Request, occurrence: int = 0) -> Answer:
+        answer = super().ask(request, occurrence)
+        if answer.served == "store" and self._served is not None:
+            self._served = Total(self._served.microdollars + answer.cost_microdollars, self._served.requests + 1)
+        return answer
+
+    @property
+    def _taken(self) -> Total:
+        """What counts against the allowance of the unit."""
+        charged, served = self._ledger.charged, self._served or Total()
+        return Total(charged.microdollars + served.microdollars, charged.requests + served.requests)
 
     def ask_ahead(self, requests: Iterable[tuple[Request, int]]) -> None:
         """Send in batches what is not on record, and wait for the answers. A failure is raised by the `ask` that meets it."""
@@ -145,12 +161,14 @@ class LiveClient(Client):
                 return self._returned(sent, body, response)
 
     def _meet_batch(self, key: str) -> None:
-        """Wait for the batch that a request is under way in; raise what became of it there, where the policy does not send it again."""
+        """Wait for the batch that a request is under way in; raise what became of it there, where the policy does not send it again.
+        StudyStopped where no other request would fare better."""
         line = self._ledger.latest(key)
         if line is not None and line.state is State.SENT and line.batch:
             self._failed_in_batch |= self._batches.collect(line.batch)
         error = self._failed_in_batch.pop(key, None)
         if error is not None and not may_ask_again(error):
+            self._stop_where_all_would_fail(error)
             raise error
 
     def _send(self, item: Item, waited_s: float, *, batch: bool = False) -> LedgerLine:
@@ -175,7 +193,7 @@ class LiveClient(Client):
 
     def _check_allowance(self, max_cost: int) -> None:
         """ProviderError of kind budget when the unit's allowance could be passed, StudyStopped when the study's could."""
-        allowance, charged = self._allowance, self._ledger.charged
+        allowance, charged = self._allowance, self._taken
         if allowance.stopped:
             raise StudyStopped(
                 f"{self._ledger.unit}: the study stands still ({allowance.stopped}); nothing was sent. `make resume` goes on."
@@ -187,7 +205,7 @@ class LiveClient(Client):
                 f"{_usd(allowance.microdollars)} is spent. It was not sent. Raise limits.cost_usd (an agent) or budget.job_usd to go on.",
             )
         if allowance.requests is not None and charged.requests >= allowance.requests:
-            raise ProviderError(
+            raise RequestsSpent(
                 "budget",
                 f"{self._ledger.unit}: the unit has sent all {allowance.requests} requests that it may. Raise budget.job_requests to go on.",
             )
@@ -218,8 +236,17 @@ class LiveClient(Client):
     def _wait_s(self, error: ProviderError, failures: int) -> float:
         """Seconds until the next try; raises the error again when there is none, or when the provider asks for a longer wait than we grant."""
         if failures >= POLICY[error.kind].tries or (error.retry_after_s or 0) > self._longest_wait_s:
+            self._stop_where_all_would_fail(error)
             raise error
         return max(error.retry_after_s or 0.0, backoff_s(failures, random.random(), self._longest_wait_s))
+
+    def _stop_where_all_would_fail(self, error: ProviderError) -> None:
+        """StudyStopped for a failure that every other request would meet too: a key that is turned down, an account without credit."""
+        if POLICY[error.kind].stops_study:
+            raise StudyStopped(
+                f"{self._ledger.unit}: the provider turned a request down for a reason that holds for all ({error.kind}: {error.message}). Mend it, then "
+                "`make resume` and the same command; what was answered so far is stored."
+            ) from error
 
     def _returned(self, sent: LedgerLine, body: dict[str, Any], response: Response) -> Answer:
         """Store the answer and book its cost before anything is made of it. One whose tokens have no price is charged at its maximum: it was paid for."""

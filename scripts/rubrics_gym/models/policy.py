@@ -15,17 +15,19 @@ class FailurePolicy(NamedTuple):
 
     tries: how often one call may send the request (1: never again by itself).
     end: refused, nothing was sent; failed, the provider said no and bills nothing; unresolved, it may have been billed: charged at its maximum.
+    stops_study: no other request will fare better before somebody does something, so the study stands still instead of losing slot after slot.
     """
 
     tries: int
     end: Literal["refused", "failed", "unresolved"]
+    stops_study: bool = False
 
 
 POLICY: dict[str, FailurePolicy] = {
     "budget": FailurePolicy(1, "refused"),
     "no_price": FailurePolicy(1, "refused"),  # a gap in our table: never the agent's limit, never the judge's abstention
-    "auth": FailurePolicy(1, "failed"),
-    "quota": FailurePolicy(1, "failed"),
+    "auth": FailurePolicy(1, "failed", stops_study=True),
+    "quota": FailurePolicy(1, "failed", stops_study=True),
     "invalid_request": FailurePolicy(1, "failed"),
     "context_length": FailurePolicy(1, "failed"),
     "refused": FailurePolicy(1, "failed"),

@@ -66,7 +66,7 @@ def open_client(
     Another process that asks for the same unit is waited for, `patience_s` seconds at most.
 
     While the study stands still, stored answers are served and nothing is sent, unless the unit is part of an attempt (`in_attempt`): that one
-    had begun before, and goes on to its end. A client that meets the study's cap or deadline puts the stop on record, so that the others need not find out one by one.
+    had begun before, and goes on to its end; the allowance is then the attempt's, whose number belongs into `account`. A client that meets the study's cap or deadline puts the stop on record, so that the others need not find out one by one.
     """
     how = read_asking(asking)
     errs = None if simulation is None else simulation.model_dump(mode="json")
@@ -83,6 +83,7 @@ def open_client(
                 ledger,
                 load_prices(prices),
                 allowance_of(how, allowance_usd, "" if standing is None else standing.why),
+                of_attempt=in_attempt,
                 others=others,
                 simulation=errs,
                 longest_wait_s=how.requests.longest_wait_s,
@@ -91,6 +92,13 @@ def open_client(
         except StudyStopped as stopped:
             study.stop(str(stopped))
             raise
+
+
+def require_key(model: ModelSettings, role: str, asking: str) -> None:
+    """MissingKey when the model of a role is live and its key is not in the environment. Nobody is asked in mode replay."""
+    how = read_asking(asking).requests
+    if how.mode is not Mode.REPLAY:
+        key_of(model.provider, how.endpoints.get(role))  # type: ignore[call-overload]
 
 
 @contextmanager

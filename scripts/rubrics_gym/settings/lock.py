@@ -39,3 +39,16 @@ def hold(folder: str | Path) -> IO[str]:
     handle.write(json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "command": " ".join(sys.argv)}))
     handle.flush()
     return handle
+
+
+def holder(folder: str | Path) -> str:
+    """Who works on a results folder; empty when nobody does."""
+    try:
+        with open(Path(folder) / ".workflow.lock", "r+", encoding="utf-8") as handle:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return handle.read().strip() or "unknown"
+    except FileNotFoundError:
+        pass
+    return ""

@@ -15,6 +15,7 @@ again. A folder that was begun and has no end, and whose process no longer holds
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import socket
 from collections.abc import Iterable, Iterator
@@ -128,6 +129,15 @@ class Attempt:
         """Do not serve it (again), and do not count it as lost."""
         self.mark(SUPERSEDED, {"at": now()})
 
+    def withdraw(self) -> None:
+        """Take an attempt back before anything was done in it: it turned out that none was wanted."""
+        self.mark(SUPERSEDED, {"at": now(), "withdrawn": True})
+
+    @property
+    def was_withdrawn(self) -> bool:
+        """Whether nothing was ever done in it."""
+        return self.is_marked(SUPERSEDED) and bool(json.loads(self._storage.read(f"{self._stored_as}/{SUPERSEDED}")).get("withdrawn"))
+
     def is_marked(self, file: str) -> bool:
         return self._storage.exists(f"{self._stored_as}/{file}")
 
@@ -194,14 +204,16 @@ class AttemptStore:
     def find_complete(self, unit: str, key: str) -> Attempt | None:
         """The newest complete attempt of a unit and key, its files checked. DamagedFile names a file that is not what the attempt left."""
         complete = [
-            attempt
-            for attempt in self._of_key(unit, key)
-            if _state(attempt, None) is AttemptState.COMPLETE and (not self._anew or attempt.begun.study == self._study)
+            attempt for attempt in self._of_key(unit, key) if _state(attempt, None) is AttemptState.COMPLETE and self.serves(attempt)
         ]
         if not complete:
             return None
         complete[-1].check()
         return complete[-1]
+
+    def serves(self, attempt: Attempt) -> bool:
+        """Whether the study may be given an attempt: one of its own, or any where it does not ask anew."""
+        return not self._anew or attempt.begun.study == self._study
 
     def lost(self, unit: str, key: str) -> list[Attempt]:
         """Attempts of a unit and key that were begun and have no end, oldest first."""

@@ -64,20 +64,22 @@ def slot(
     key: str,
     code: str,
     asking: str,
+    check: Callable[[], None],
     make: Callable[[Attempt], None],
     close: Callable[[Closed, Path], None],
 ) -> Iterator[Path]:
     """The folder of what a slot holds: its complete attempt, from the store or made now by `make`; or what `close` leaves of a slot that is closed.
 
-    A slot is closed while its study stands still, for good where the study attempts nothing again (`replay_attempts: never`), and when the attempt was cut off
+    `check` raises where an attempt could not be made: before one is on record. A slot is closed while its study stands still, for good where the study attempts nothing again (`replay_attempts: never`), and when the attempt was cut off
     because the study's cap or deadline was met. A complete attempt is served in any case.
     """
     how = read_asking(asking)
     found = store.find_complete(unit, key)
     closed = None if found is not None else why_closed(how, store, unit, key)
     if found is None and closed is None:
+        check()
         try:
-            found, _ = obtain(store, unit, key, code, make)
+            found, closed = _attempted(how, store, unit, key, code, make)
         except StudyStopped as stopped:
             StudyRecord(store_folder(), how.study).stop(str(stopped))  # unless its client has done so
             closed = why_closed(how, store, unit, key)
@@ -87,14 +89,29 @@ def slot(
         yield Path(temporary) if found is None else found.folder
 
 
-def why_closed(how: Asking, store: AttemptStore, unit: str, key: str) -> Closed | None:
-    """Why nothing may be attempted in a slot without a complete attempt; None when something may, or when somebody is at work (which `begin` says)."""
+def _attempted(
+    how: Asking, store: AttemptStore, unit: str, key: str, code: str, make: Callable[[Attempt], None]
+) -> tuple[Attempt | None, Closed | None]:
+    """The attempt of a slot that is open, or why it turned out to be closed: while this process waited for the lease, another may have made the
+    attempt, or lost it, and the study may have been stopped."""
+    with store.begin(unit, key, code) as attempt:
+        found = store.find_complete(unit, key)
+        closed = None if found is not None else why_closed(how, store, unit, key, but=attempt)
+        if found is None and closed is None:
+            return _made(attempt, make), None
+        attempt.withdraw()
+        return found, closed
+
+
+def why_closed(how: Asking, store: AttemptStore, unit: str, key: str, but: Attempt | None = None) -> Closed | None:
+    """Why nothing may be attempted in a slot without a complete attempt; None when something may, or when somebody is at work (which `begin` says).
+    `but` is an attempt that does not count: the one that asks."""
     stop = stop_of(how)
-    own = own_attempts(store, unit, key, how.study)
+    own = [attempt for attempt in own_attempts(store, unit, key, how.study) if but is None or attempt.name != but.name]
     never = bool(own) and how.budget.replay_attempts is ReplayAttempts.NEVER
-    if (stop is None and not never) or any(row.state is AttemptState.RUNNING for row in store.rows(unit)):
+    if (stop is None and not never) or (but is None and any(row.state is AttemptState.RUNNING for row in store.rows(unit))):
         return None
-    lost = next(reversed(store.lost(unit, key)), None)
+    lost = next((attempt for attempt in reversed(store.lost(unit, key)) if but is None or attempt.name != but.name), None)
     if stop is not None:
         return Closed(f"the study stands still ({stop.why})", stop.at if lost is None else lost.begun.at, lost)
     last = own[-1] if lost is None else lost
@@ -102,8 +119,13 @@ def why_closed(how: Asking, store: AttemptStore, unit: str, key: str) -> Closed 
 
 
 def own_attempts(store: AttemptStore, unit: str, key: str, study: str) -> list[Attempt]:
-    """Attempts by which a slot counts as attempted: those of the study, whatever their settings, and those of the key, whoever made them."""
-    return [attempt for attempt in store.of_unit(unit) if attempt.begun.key == key or attempt.begun.study == study]
+    """Attempts by which a slot counts as attempted: those of the study, whatever their settings, and those of the key that the study would be served,
+    whoever made them. One that was withdrawn before anything was done is none."""
+    return [
+        attempt
+        for attempt in store.of_unit(unit)
+        if (attempt.begun.study == study or (attempt.begun.key == key and store.serves(attempt))) and not attempt.was_withdrawn
+    ]
 
 
 def settle_requests(asking: str, units: Iterable[str]) -> None:
@@ -134,7 +156,7 @@ def obtain(store: AttemptStore, unit: str, key: str, code: str, make: Callable[[
     with store.begin(unit, key, code) as attempt:
         found = store.find_complete(unit, key)
         if found is not None:  # another process made it while this one waited for the lease
-            attempt.set_aside()
+            attempt.withdraw()
             return found, False
         return _made(attempt, make), True
 

@@ -104,7 +104,7 @@ class StudyRecord:
         loosened = before.loosened(terms) if before is not None else []
         if loosened:
             raise TermsLoosened(
-                f"the study {self._study} is held to the terms of its first start, and the configuration loosens "
+                f"the study {self._study} is held to the terms of its last start or resumption, and the configuration loosens "
                 + ", ".join(f"budget.{name} ({getattr(before, name)} on record, {getattr(terms, name)} now)" for name in loosened)
                 + ". Put the old value back, or put the new one on record: make resume STUDY=FILE."
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import groupby
@@ -89,24 +89,12 @@ class Plans:
         return [self._line(rule, list(of_rule), made_now, seconds[rule]) for rule, of_rule in groupby(jobs, key=lambda job: job.rule)]
 
     def _line(self, rule: str, jobs: list[PlannedJob], made_now: set[str], seconds: list[float]) -> PlanLine:
-        to_do = [job for job in jobs if not (rule in KEYED_INPUTS and self._is_served(job, made_now))]
+        to_do = [job for job in jobs if not (rule in KEYED_INPUTS and is_served(self._study, self._attempts, job, made_now))]
         hours = statistics.fmean(seconds) / 3600 * len(to_do) if seconds else None
         asking = to_do if rule in UNITS else []
         roles = dict.fromkeys(role for job in asking for role in units_of(rule, self._study, job.wildcards))
         estimates = {role: self._estimate(role, asking) for role in roles}
         return PlanLine(rule, len(jobs), len(jobs) - len(to_do), hours, sum(job.gpu for job in to_do), estimates)
-
-    def _is_served(self, job: PlannedJob, made_now: set[str]) -> bool:
-        """Whether the store holds the attempt that a job asks for, or the only one that the slot may have (`replay_attempts: never`). An input that is
-        still to be made may turn out to be another one: then a complete attempt is not served."""
-        inputs = {name: str(job.inputs[name]) for name in KEYED_INPUTS[job.rule] if job.inputs.get(name)}
-        (unit,) = units_of(job.rule, self._study, job.wildcards)["agent"]
-        if self._study.budget.replay_attempts is ReplayAttempts.NEVER and own_attempts(self._attempts, unit, "", self._study.name):
-            return True
-        if any(path in made_now or not Path(path).exists() for path in inputs.values()):
-            return False
-        key = work_key(SLICES[job.rule](self._study, job.wildcards), inputs, PROTOCOL)
-        return self._attempts.find_complete(unit, key) is not None
 
     def _estimate(self, role: RoleName, jobs: Sequence[PlannedJob]) -> Estimate:
         kind = _kind(next(unit for job in jobs for unit in units_of(job.rule, self._study, job.wildcards).get(role, ())))
@@ -147,6 +135,19 @@ class Plans:
             if use is not None:
                 history[kind, role].append(use)
         return history
+
+
+def is_served(study: Study, attempts: AttemptStore, job: PlannedJob, made_now: Collection[str]) -> bool:
+    """Whether the store holds the attempt that a job asks for, or the only one that the slot may have (`replay_attempts: never`). An input that is
+    still to be made (`made_now`) may turn out to be another one: then a complete attempt is not served."""
+    inputs = {name: str(job.inputs[name]) for name in KEYED_INPUTS[job.rule] if job.inputs.get(name)}
+    (unit,) = units_of(job.rule, study, job.wildcards)["agent"]
+    if study.budget.replay_attempts is ReplayAttempts.NEVER and own_attempts(attempts, unit, "", study.name):
+        return True
+    if any(path in made_now or not Path(path).exists() for path in inputs.values()):
+        return False
+    key = work_key(SLICES[job.rule](study, job.wildcards), inputs, PROTOCOL)
+    return attempts.find_complete(unit, key) is not None
 
 
 def _kind(unit: str) -> str:

@@ -59,6 +59,17 @@ def resumption_mark(results: Path, slot: str) -> Path:
     return results / "resumed" / slot
 
 
+def slots_of_unit(results: Path, unit: str) -> Iterator[str]:
+    """The slots (their folders below the results) that a unit's attempts are delivered to; the unit of an episode does not name the split."""
+    kind, _, rest = unit.partition("/")
+    if kind == "rollouts" and (results / unit).is_dir():
+        yield unit
+    if kind in ("episodes", "finals"):
+        for split in sorted((results / "episodes").glob("*")):
+            if (split / rest).is_dir():
+                yield f"{kind}/{split.name}/{rest}"
+
+
 def closed_slots(folders: Iterable[Path]) -> Iterator[Path]:
     """The records, among those of some slots, of slots that were closed: never run, or cut off and not attempted again."""
     for path in (folder / ENDS for folder in folders):

@@ -27,7 +27,7 @@ from rubrics_gym.records.base import Record
 from rubrics_gym.records.files import DamagedFile, read_json, write_json, write_text
 from rubrics_gym.settings.code import SCRIPTS, reach
 from rubrics_gym.settings.slices import SLICES
-from rubrics_gym.settings.study import Study
+from rubrics_gym.settings.study import Protocol, Study
 from rubrics_gym.store.ledger import LedgerNote, State, last_lines, ledger_name, read_entries, response_name
 
 PROTOCOLS = Path("config/protocols")
@@ -224,6 +224,11 @@ def changed_code(lock: Lock, top: Path) -> list[str]:
     """Modules whose code, and lists of packages whose content, are not what was frozen."""
     present = code_fingerprints(top)
     return sorted(module for module in lock.code.keys() | present.keys() if lock.code.get(module) != present.get(module))
+
+
+def store_of(protocol: Protocol) -> str:
+    """Where the run of a protocol keeps paid work: apart from this machine's own, and the two ways of reproduction apart from each other."""
+    return f"store/protocols/{protocol.name}/{protocol.by.value}"
 
 
 def unpack_store(folder: Path, store: Path) -> None:
