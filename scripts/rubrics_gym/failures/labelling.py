@@ -14,9 +14,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
+from rubrics_gym.failures.detection import output_of
 from rubrics_gym.failures.taxonomy import Taxonomy
 from rubrics_gym.records.base import Record, content_hash
 from rubrics_gym.records.failures import FailureEvent
+from rubrics_gym.records.files import whole_file
 from rubrics_gym.records.rubrics import Rubric, Support
 from rubrics_gym.records.trajectory import CommandEvent
 
@@ -103,7 +105,7 @@ def draw(items: Sequence[Item], per_question: int, seed: int) -> list[Item]:
 
 def write_sheet(path: str | Path, items: Iterable[Item]) -> None:
     """Write the rows that people fill: nothing in them tells what a model answered. A cell that a spreadsheet would run is quoted."""
-    with open(path, "w", encoding="utf-8", newline="") as file:
+    with whole_file(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(COLUMNS)
         for item in items:
@@ -170,10 +172,7 @@ def _item(question: Question, about: str, cluster: str, text: str, truth: str | 
 
 
 def _citation(rubric: Rubric, support: Support, command: CommandEvent, truth: str) -> Item:
-    output = (command.output_head if command.output_head == command.output_tail else f"{command.output_head}\n{command.output_tail}")[
-        -3000:
-    ]
-    text = f"Note: {rubric.title}\nPattern: {rubric.pattern}\n\nStep {command.step}:\n$ {command.text[:2000]}\n{output}"
+    text = f"Note: {rubric.title}\nPattern: {rubric.pattern}\n\nStep {command.step}:\n$ {command.text[:2000]}\n{output_of(command)[-3000:]}"
     about = f"{rubric.id}:{support.task}:{support.attempt}:{command.step}"
     return _item(Question.CITATION, about, f"{support.benchmark}/{support.task}", text, truth)
 

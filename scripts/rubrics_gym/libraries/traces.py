@@ -121,11 +121,11 @@ def _steps(commands: list[CommandEvent], rules: Rules) -> Iterable[Step]:
     """The steps of executed commands; a failed code run is marked with whether a later one succeeded."""
     runs = [command.kind is CommandKind.CODE_RUN for command in commands]
     failed = [run and failed_command(command, rules) for run, command in zip(runs, commands, strict=True)]
+    last_success = max((place for place, run in enumerate(runs) if run and not failed[place]), default=-1)
     for position, command in enumerate(commands):
-        later_success = any(run and not fail for run, fail in zip(runs[position + 1 :], failed[position + 1 :], strict=True))
         remark = _ending(command)
         if failed[position]:
-            remark += "; failed, a later run succeeded" if later_success else "; failed, no later run succeeded"
+            remark += "; failed, a later run succeeded" if last_success > position else "; failed, no later run succeeded"
         error = runs[position] and error_step(command, rules)
         yield Step(command.step, command.text, output_of(command), remark, error, failed[position])
 
