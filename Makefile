@@ -1,6 +1,6 @@
 # The two commands of the README are `make dashboard` and `make test`; both make the environment first.
 
-.PHONY: dashboard test check evidence environment grading docs seal fresh stop resume accept thresholds freeze plan pilot compare design source task_table api_changes
+.PHONY: dashboard test check evidence environment grading docs seal fresh stop resume retry accept thresholds freeze plan pilot compare design source task_table api_changes
 
 BIN := .venv/bin
 ATTACKS := tests/unit/test_harness_sandbox_attacks.py
@@ -71,6 +71,10 @@ stop: environment
 # Let a stopped study go on, as a continuation, under the budget that it says now: make resume [STUDY=config/studies/mine.yaml, or a results folder]
 resume: environment
 	@PYTHONPATH=scripts $(BIN)/python scripts/resume_study.py $(or $(STUDY),config/config.yaml)
+
+# Attempt again what was lost to the infrastructure, from the answers that it had: make retry [STUDY=config/studies/mine.yaml, or a results folder]
+retry: environment
+	@PYTHONPATH=scripts $(BIN)/python scripts/retry_lost.py $(or $(STUDY),config/config.yaml)
 
 # Accept existing outputs of a rule under new settings or code: make accept RULE=merge_library [STUDY=config/studies/mine.yaml]
 accept: environment

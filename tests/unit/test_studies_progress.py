@@ -23,7 +23,7 @@ from rubrics_gym.report.episodes import read_episode
 from rubrics_gym.settings.study import Arm, CodeRuns, Limits, ModelSettings
 from rubrics_gym.store.attempts import AttemptRow, AttemptState, AttemptStore
 from rubrics_gym.store.serving import Closed
-from rubrics_gym.studies.progress import closed_slots, progress
+from rubrics_gym.studies.progress import CLOSED, progress, slots_that_ended
 
 KEY = "a" * 64
 
@@ -101,6 +101,6 @@ def test_progress_counts_every_planned_slot_once(tmp_path: Path) -> None:
     write_json_lines(folders[0] / "attempts.jsonl", [continued])
     (row,) = progress([("episodes/matched", folders)])
     assert (row.planned, row.ended, row.lost, row.not_run, row.in_continuation) == (5, 1, 2, 2, 1)
-    assert [path.parent.name for path in closed_slots(folders)] == ["not_run", "cut_off"]
+    assert [path.name for path in slots_that_ended(folders, CLOSED)] == ["not_run", "cut_off"]
     shutil.rmtree(folders[1])
     assert progress([("episodes/matched", folders)])[0].not_run == 2

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import csv
+import json
 import subprocess
 import sys
 from collections.abc import Callable
 
 import yaml
 
+from rubrics_gym.records.outcomes import Outcome
 from rubrics_gym.records.tasks import Role
+from rubrics_gym.records.trajectory import EndEvent, StartEvent
 from rubrics_gym.settings import lock
 from rubrics_gym.store.attempts import AttemptStore
 from rubrics_gym.tasks.catalog import load_benchmark
@@ -23,6 +26,17 @@ STUDY = {
     "evaluation": {"split": "development"},
     "budget": {"study_usd": 5},
 }
+
+
+TRAJECTORY = "\n".join(
+    event.model_dump_json()
+    for event in (
+        StartEvent(at="2026-01-01T00:00:00Z", unit="u", attempt=1, benchmark="packaged", task="t", statement="s", deliverable="d", seed=1, model="m",
+                   arm="execute", limits={}, protocol="1", code="c"),
+        EndEvent(at="2026-01-01T00:00:01Z", reason="provider_error:server", outcome=Outcome.PROVIDER_ERROR, steps=1, commands=0, requests=1,
+                 cost_microdollars=0, wall_s=1.0, working_s=1.0),
+    )
+)  # fmt: skip
 
 
 def steer(workflow: Workflow, script: str, named: str = CONFIG) -> subprocess.CompletedProcess[str]:
@@ -103,3 +117,29 @@ def test_paid_work_that_is_asked_anew_is_planned_again(finished: Workflow, copy_
     fresh = subprocess.run(command, cwd=clone.folder, env=environment, capture_output=True, text=True, check=False)
     assert "1 slots of results/ are planned again" in fresh.stdout, fresh.stderr
     assert clone.planned("--configfile", "config/small.yaml")["collect_rollout"] == 1
+
+
+def test_what_was_lost_to_the_infrastructure_is_attempted_again_on_demand(
+    finished: Workflow, copy_of: Callable[[Workflow], Workflow]
+) -> None:
+    clone = copy_of(finished)
+    slots = sorted((clone.folder / "results" / "rollouts" / "pool" / "packaged").glob("*/0"))
+    store = AttemptStore(clone.folder / "store", "default")
+    for slot, outcome in zip(slots, ("provider_error", "invalid"), strict=True):
+        unit = slot.relative_to(clone.folder / "results").as_posix()
+        attempt = store.begin(unit, "a" * 64)
+        attempt.complete()
+        attempt.release()
+        start, end = (json.loads(line) for line in TRAJECTORY.splitlines())
+        record = [{**start, "unit": unit}, {**end, "outcome": outcome}]
+        (slot / "trajectory.jsonl").write_text("".join(f"{json.dumps(event)}\n" for event in record))
+    assert clone.snakemake("results/dashboard.html", "--touch", "--forceall", "--configfile", "config/small.yaml").returncode == 0
+    retried = steer(clone, "retry_lost", "config/small.yaml")
+    assert "1 lost slots of results/ are planned again" in retried.stdout, retried.stderr
+    states = [row.state.value for row in store.rows()]
+    assert sorted(states) == ["complete", "superseded"]
+    assert clone.planned("--configfile", "config/small.yaml")["collect_rollout"] == 1
+    never = clone.folder / "config" / "never.yaml"
+    never.write_text(yaml.safe_dump({"extends": "config/small.yaml", "budget": {"replay_attempts": "never"}}))
+    refused = steer(clone, "retry_lost", "config/never.yaml")
+    assert refused.returncode != 0 and "attempts nothing again" in refused.stderr

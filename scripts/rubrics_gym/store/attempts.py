@@ -233,12 +233,23 @@ class AttemptStore:
             if asked:
                 with Ledger(self._location, unit) as ledger:
                     ledger.supersede()
-            standing = [attempt for attempt in self.of_unit(unit) if not attempt.is_marked(SUPERSEDED)]
-            for attempt in standing:
-                attempt.set_aside()
-            return len(standing)
+            return self._set_aside(unit)
         finally:
             lease.release()
+
+    def retry(self, unit: str) -> int:
+        """Set the attempts of a unit aside, so that it is attempted again; what was answered is served to the new attempt. Gives their number."""
+        lease = self._storage.lease(_lease_name(unit), f"attempting {unit} again")
+        try:
+            return self._set_aside(unit)
+        finally:
+            lease.release()
+
+    def _set_aside(self, unit: str) -> int:
+        standing = [attempt for attempt in self.of_unit(unit) if not attempt.is_marked(SUPERSEDED)]
+        for attempt in standing:
+            attempt.set_aside()
+        return len(standing)
 
     def of_unit(self, unit: str) -> list[Attempt]:
         """Every attempt of a unit, whatever became of it, by key and number."""

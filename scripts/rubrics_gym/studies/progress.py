@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -16,6 +16,8 @@ from rubrics_gym.store.attempts import AttemptRow, AttemptState
 
 ENDS = "trajectory.jsonl"
 LAST_BYTES = 1_000_000  # more than an end event has
+CLOSED = frozenset({Outcome.NOT_RUN, Outcome.UNKNOWN})  # never run, or cut off and not attempted again
+LOST = frozenset(outcome for outcome, policy in POLICY.items() if policy.may_retry) - CLOSED  # to the infrastructure, with an end on record
 
 
 class Progress(Record):
@@ -70,11 +72,11 @@ def slots_of_unit(results: Path, unit: str) -> Iterator[str]:
                 yield f"{kind}/{split.name}/{rest}"
 
 
-def closed_slots(folders: Iterable[Path]) -> Iterator[Path]:
-    """The records, among those of some slots, of slots that were closed: never run, or cut off and not attempted again."""
-    for path in (folder / ENDS for folder in folders):
-        if path.exists() and _outcome(path) in (Outcome.NOT_RUN, Outcome.UNKNOWN):
-            yield path
+def slots_that_ended(folders: Iterable[Path], outcomes: Collection[Outcome]) -> Iterator[Path]:
+    """Those of some slots whose record says that they ended in one of these ways."""
+    for folder in folders:
+        if (folder / ENDS).exists() and _outcome(folder / ENDS) in outcomes:
+            yield folder
 
 
 def _outcome(path: Path) -> Outcome | None:
