@@ -9,6 +9,7 @@ from pathlib import Path
 import yaml
 from snakemake.exceptions import WorkflowError
 from snakemake.jobs import Job
+from snakemake.settings.types import ExecMode
 
 sys.path.insert(0, str(Path(workflow.basedir) / "scripts"))
 
@@ -309,6 +310,7 @@ def libraries_made_by(*recipes):
     return one_of(name for name, library in STUDY.libraries.items() if isinstance(library, recipes))
 
 
+GATED = list(slices.gated(STUDY))
 # libraries that a model was asked to write, in the order of the study
 WRITTEN_LIBRARIES = [name for name, library in STUDY.libraries.items() if isinstance(library, (Mined, Quota, Contrasted))]
 
@@ -433,8 +435,13 @@ def written_inputs(library):
         names.append("quota.jsonl")
     found = {name.split(".")[0]: library_file(library, name) for name in names}
     if isinstance(recipe, Contrasted):
-        found |= {"merged": library_file(library, "accepted.jsonl"), "gate": library_file(library, "gate.jsonl")}
+        found["merged"] = library_file(library, "accepted.jsonl")
     return found
+
+
+def gated_behind(library):
+    """What passed the gates of a library and of those that it is made from."""
+    return [library_file(name, "rubrics.jsonl") for name in loading.behind(STUDY, library) if name in GATED]
 
 
 def library_file(library, name):
@@ -619,7 +626,7 @@ def refuse_without_pilot():
         return
     from rubrics_gym.studies.planning import PlannedJob, is_served
 
-    pilot = {unit_of_folder(folder) for folder in pilot_folders()}
+    pilot = {unit_of_folder(folder): folder for folder in pilot_folders()}
     needed = list(workflow.dag.needrun_jobs())
     made_now = {str(path) for job in needed for path in job.output}
     planned = {
@@ -629,29 +636,34 @@ def refuse_without_pilot():
         for unit in units.units_of(job.rule.name, STUDY, job.wildcards)["agent"]
     }
     store = AttemptStore(store_folder(), STUDY.name, anew=STUDY.requests.mode is Mode.LIVE)
-    missing = [unit for unit in sorted(pilot & planned.keys()) if not is_served(STUDY, store, planned[unit], made_now)]
-    if planned.keys() - pilot and missing:
+    missing = [
+        unit
+        for unit, folder in sorted(pilot.items())
+        if not (is_served(STUDY, store, planned[unit], made_now) if unit in planned else Path(folder, "trajectory.jsonl").exists())
+    ]
+    if planned.keys() - pilot.keys() and missing:
         raise WorkflowError(
             f"{CONFIG_SOURCE}: budget.pilot asks for a pilot first, and {len(missing)} of its {len(pilot)} attempts are not in the store "
             f"(the first: {missing[0]}). Run `make pilot`, look at what it says the rest will cost, and start again."
         )
 
 
-def record_only_what_finished():
+def plan_failed_jobs_again():
     """Snakemake (9.27) records a job that failed like one that finished: its new parameters and inputs count as done, and while older results of what it
-    makes are there, the same command plans it no more. Here a failed job leaves its record as it was."""
-    persistence, failed = workflow.persistence, set()
-    record, end = persistence.finished, Job.postprocess
+    makes are there, the same command plans it no more. Here its record says that it failed, which no parameters are equal to."""
+    persistence, end = workflow.persistence, Job.postprocess
 
     async def postprocess(job, *arguments, error=False, **options):
-        (failed.add if error else failed.discard)(job)
         await end(job, *arguments, error=error, **options)
+        if error and workflow.exec_mode == ExecMode.DEFAULT:  # a process of its own for one job keeps no records
+            for path in job.output:
+                key = persistence._get_key(path)
+                if (record := persistence._read_record(key)) is not None:
+                    record.params = ["failed"]
+                    persistence._write_record(key, record)
+            persistence._clear_cache()
 
-    async def finished(job):
-        if job not in failed:
-            await record(job)
-
-    Job.postprocess, persistence.finished = postprocess, finished
+    Job.postprocess = postprocess
 
 
 def start_run():
@@ -659,7 +671,7 @@ def start_run():
     global RESULTS_LOCK
     try:
         RESULTS_LOCK = lock.hold(RESULTS)
-        record_only_what_finished()
+        plan_failed_jobs_again()
         for name in SEALED:
             check_seal(Path(RESULTS, "rollouts", name))
         check_isolation(STUDY.sandbox.episode(), wheel_folder())

@@ -318,6 +318,7 @@ rule sample_library:
 rule embed_library:
     input:
         rubrics="<results>/libraries/{library}/rubrics.jsonl",
+        gated=lambda w: gated_behind(w.library),
         encoder=rules.export_encoder.output.model,
         tokenizer=rules.export_encoder.output.tokenizer,
         manifest=rules.export_encoder.output.manifest,

@@ -11,6 +11,7 @@ rule build_tables:
         checks=lambda w: [
             library_file(name, "verification.jsonl") for name, library in STUDY.libraries.items() if isinstance(library, Matched)
         ],
+        gates=[library_file(name, "gate.jsonl") for name in GATED],
         published="resources/published/contrasts.csv",
         published_runs="resources/published/runs.csv",
     output:
@@ -27,6 +28,7 @@ rule build_tables:
         libraries="<results>/tables/libraries.csv",
         supply="<results>/tables/supply.csv",
         library_distances="<results>/tables/library_distances.csv",
+        gates="<results>/tables/gates.csv" if GATED else [],
     log:
         "<logs>/build_tables.log",
     benchmark:

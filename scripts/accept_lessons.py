@@ -14,4 +14,4 @@ with job(snakemake, AcceptLessons) as (settings, log):
     accepted = [lesson for lesson, line in zip(lessons, lines, strict=True) if line.accepted]
     write_json_lines(snakemake.output.gate, lines)
     write_json_lines(snakemake.output.accepted, accepted)
-    log.info("%d of %d lessons accepted; a judge wants %d", len(accepted), len(lessons), settings.gate.fewest)
+    log.info("%d of %d lessons accepted", len(accepted), len(lessons))

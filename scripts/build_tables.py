@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from rubrics_gym.libraries.verifying import Check
+from rubrics_gym.records.contrasts import GateLine
 from rubrics_gym.records.failures import Distribution
 from rubrics_gym.records.files import read_json, read_records
 from rubrics_gym.records.rubrics import LibraryManifest, Rubric
@@ -12,10 +13,10 @@ from rubrics_gym.report.contamination import mark
 from rubrics_gym.report.contrasts import Options, analyses, contrasts
 from rubrics_gym.report.designs import ladder, noise_rows, planner
 from rubrics_gym.report.episodes import read_episode, read_repeated_final
-from rubrics_gym.report.libraries import distance_rows, supply_rows
+from rubrics_gym.report.libraries import distance_rows, gate_rows, supply_rows
 from rubrics_gym.report.mixes import failure_mix, library_rows
 from rubrics_gym.report.published import published_rows, read_published
-from rubrics_gym.report.specs import FAILURE_MIX, LIBRARIES, LIBRARY_DISTANCES, SUPPLY
+from rubrics_gym.report.specs import FAILURE_MIX, GATES, LIBRARIES, LIBRARY_DISTANCES, SUPPLY
 from rubrics_gym.report.writing import write_table
 from rubrics_gym.settings.job import job
 from rubrics_gym.settings.rules import BuildTables
@@ -58,6 +59,9 @@ with job(snakemake, BuildTables) as (settings, log):
         "supply": (SUPPLY, supply_rows(libraries, distributions.values())),
         "library_distances": (LIBRARY_DISTANCES, distance_rows(libraries, distributions)),
     }
+    if settings.fewest:
+        gates = {Path(path).parent.name: read_records(path, GateLine) for path in snakemake.input.gates}
+        made["gates"] = (GATES, gate_rows(gates, settings.fewest, libraries, settings.study))
     for name, (spec, rows) in made.items():
         write_table(spec, rows, snakemake.output[name])
     log.info("%d episodes, %d libraries, %d distributions", len(episodes), len(libraries), len(distributions))

@@ -4,7 +4,6 @@ from rubrics_gym.failures.categories import Classifier
 from rubrics_gym.failures.taxonomy import load_taxonomy
 from rubrics_gym.models.prompts import load_prompt
 from rubrics_gym.providers.opening import open_reader
-from rubrics_gym.records.contrasts import GateLine
 from rubrics_gym.records.files import read_json, read_records, write_json, write_json_lines
 from rubrics_gym.records.rubrics import LibraryManifest, QuotaLine, Rubric
 from rubrics_gym.settings.job import job
@@ -16,7 +15,7 @@ with job(snakemake, DescribeLibrary) as (settings, log):
     with open_reader(snakemake, settings, "classifier", f"classify/{settings.library}") as client:
         client.ask_ahead((classifier.rubric_request(rubric), 0) for rubric in merged if classifier.has_to_ask(rubric))
         rubrics = [classifier.sorted_rubric(rubric, client) for rubric in merged]
-    candidates, rejected, quota, gate = (snakemake.input.get(name) for name in ("candidates", "rejected", "quota", "gate"))
+    candidates, rejected, quota = (snakemake.input.get(name) for name in ("candidates", "rejected", "quota"))
     planned = tuple(read_records(quota, QuotaLine)) if quota else ()
     manifest = LibraryManifest(
         library=settings.library,
@@ -25,7 +24,6 @@ with job(snakemake, DescribeLibrary) as (settings, log):
         rubrics=len(rubrics),
         rejected=read_json(rejected) if rejected else {},
         quota=planned,
-        gate=tuple(read_records(gate, GateLine)) if gate else (),
         shares={line.bin: line.share for line in planned},
         unclassified=sum(rubric.category is None for rubric in rubrics),
         simulated=settings.simulated,

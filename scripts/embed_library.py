@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from rubrics_gym.libraries.encoder import Encoder
-from rubrics_gym.libraries.gates import TooFewLessons
+from rubrics_gym.libraries.gates import require_lessons
 from rubrics_gym.libraries.index import build
 from rubrics_gym.records.files import read_records, whole_file
 from rubrics_gym.records.rubrics import Rubric
@@ -14,12 +14,8 @@ from rubrics_gym.settings.rules import EmbedLibrary
 
 with job(snakemake, EmbedLibrary) as (settings, log):
     rubrics = read_records(snakemake.input.rubrics, Rubric)
-    if len(rubrics) < settings.fewest:
-        library = snakemake.wildcards.library
-        raise TooFewLessons(
-            f"{snakemake.input.rubrics}: {len(rubrics)} lessons of {library} passed its gate, and a judge wants {settings.fewest} (`libraries.{library}.gate.fewest`). "
-            f"gate.jsonl beside it says why the others were turned down. Collect from more tasks, or take the arms out of `evaluation.arms` that judge by {library}."
-        )
+    for path, (name, fewest) in zip(snakemake.input.gated, settings.fewest.items(), strict=True):
+        require_lessons(path, name, fewest)
     texts = [rubric.text for rubric in rubrics]
     encoder = Encoder(Path(snakemake.input.encoder).parent)
     vectors = encoder.encode(texts)

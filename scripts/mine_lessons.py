@@ -16,12 +16,13 @@ from rubrics_gym.settings.rules import MineLessons
 with job(snakemake, MineLessons) as (settings, log):
     inputs = snakemake.input
     rules = load_rules(inputs.types)
-    ends = [
-        at_end(trace_of(one.collection, one.events, one.grade, one.deliverable, rules, sys.maxsize), settings.program_chars)
-        for one in read_rollouts(inputs.trajectories, inputs.artifacts, inputs.grades)
-        if one.may_be_mined
-    ]
-    development = development_tasks(((end.benchmark, end.task) for end in ends), settings.development, settings.seed)
+    places, ends = [], []
+    for one in read_rollouts(inputs.trajectories, inputs.artifacts, inputs.grades):
+        places.append((one.grade.benchmark, one.grade.task))
+        if one.may_be_mined:
+            trace = trace_of(one.collection, one.events, one.grade, one.deliverable, rules, sys.maxsize)
+            ends.append(at_end(trace, settings.program_chars))
+    development = development_tasks(places, settings.development, settings.seed)
     found = contrasts(ends, settings.per_task, development)
     sources = [contrast for contrast in found if not contrast.development]
     miner = LessonMiner(

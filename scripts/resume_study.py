@@ -4,6 +4,7 @@ Slots that were closed are marked in its results, so that the next run plans exa
 """
 
 import sys
+from pathlib import Path
 
 from rubrics_gym.records.files import write_text
 from rubrics_gym.settings.loading import ConfigurationError
@@ -21,7 +22,10 @@ if __name__ == "__main__":
         if at_work := holder(results):  # it was told the old budget, and would stop the study again at its old limits
             sys.exit(f"resume: a workflow is still at work on {results}: {at_work}. Wait for it, or stop it, and resume then.")
         StudyRecord(store_folder(), study.name).resume(study.budget)
-    except (ConfigurationError, FileNotFoundError, StudyStopped) as error:
+    except StudyStopped as error:
+        where = f" (the run that lies in {config}: in its run_config.yaml, then start it with the same)" if Path(config).is_dir() else ""
+        sys.exit(f"resume: {error}{where}")
+    except (ConfigurationError, FileNotFoundError) as error:
         sys.exit(f"resume: {error}")
     closed = list(slots_that_ended(delivered_slots(study, results), CLOSED))
     for slot in closed:

@@ -19,6 +19,7 @@ from rubrics_gym.judge.reweighting import Mix
 from rubrics_gym.judge.sampling import SampledVerdict, outcome_flips, weighted, weighted_recall_by_type
 from rubrics_gym.judge.wrong_results import Ending
 from rubrics_gym.libraries.exposure import audit
+from rubrics_gym.records.contrasts import GateLine
 from rubrics_gym.records.failures import Distribution, ObservedCommand, Share, TaskCounts
 from rubrics_gym.records.grades import Grade
 from rubrics_gym.records.outcomes import Outcome
@@ -35,7 +36,7 @@ from rubrics_gym.report.failures import failure_rate_rows, mix_distance_rows
 from rubrics_gym.report.feedback import Alarm, Shown, alarm_rows, feedback_rows, rubric_alarm_rows, sampled_row, sampled_type_rows
 from rubrics_gym.report.judge_tables import judge_tables as judge_tables_of
 from rubrics_gym.report.ledger import attempt_rows, request_rows, unit_cost_rows
-from rubrics_gym.report.libraries import Run, distance_rows, supply_rows
+from rubrics_gym.report.libraries import Run, distance_rows, gate_rows, supply_rows
 from rubrics_gym.report.mixes import failure_mix, library_rows
 from rubrics_gym.report.published import published_rows, read_published
 from rubrics_gym.report.readers import agreement_rows, confusion_rows, corrected_rows
@@ -246,6 +247,15 @@ def verdicts(judge: str, library: str | None, sensitivity: float, commands: int 
     return rows
 
 
+def gate_lines_of_two() -> list[GateLine]:
+    """A lesson that was accepted and one that was turned down."""
+    counts = dict(tasks_behind=1, reviews=19, unusable=0, favourable_development=1, reversed_tasks=0)
+    return [
+        GateLine(lesson="a1", title="Never validated", favourable_tasks=3, reasons=(), **counts),
+        GateLine(lesson="b2", title="No ensemble", favourable_tasks=1, reasons=("too_few_tasks", "source_out_of_scope"), **counts),
+    ]
+
+
 def judge_libraries() -> dict[str, dict[str, Rubric]]:
     """Rubrics of the libraries that the judges hold, by id."""
     return {name: {one.id: one for one in [rubric(number, f"{name} {number}") for number in range(9)]} for name in ("matched", "scrambled")}
@@ -357,6 +367,7 @@ def tables(competitions: int = 6, repeats: int = 2) -> dict[str, list[dict[str, 
         "pool": pool(),
         "failure_mix": failure_mix(mixes, libraries()),
         "libraries": library_rows(libraries(), {"matched": 7}),
+        "gates": gate_rows({"matched": gate_lines_of_two()}, {"matched": 12}, libraries(), STUDY),
         "supply": supply_rows(libraries(), mixes.values()),
         "library_distances": distance_rows(libraries(), mixes),
         "exposure_runs": [run.row(mixes["heldout"]) for run in exposures()],

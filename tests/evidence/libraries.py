@@ -34,6 +34,7 @@ from tests.evidence.clones import TOP, Clone, Evidence
 MINERS = ("--configfile", "config/studies/miners.yaml")
 WRITTEN = ("wrong_answers", "whole_rollouts", "weighted", "weighted_outcome", "crashed_commands")
 MATCHED = ("filtered_pool_trace", "filtered_oracle_trace", "filtered_pool", "filtered_oracle")
+GOOD = ("violates", "satisfies")  # of the weaker program, of the stronger one
 QUALITY = ("quality_1", "quality_2", "quality_3")
 CONTAMINATED = {"filtered_oracle_trace", "filtered_oracle"}
 QUOTAS = {"quota_50": 50, "quota_100": 100, "quota_200": 200}
@@ -216,21 +217,22 @@ def gates(evidence: Evidence, clone: Clone) -> None:
 
 
 def deserves(lesson: Rubric, reviews: dict[str, LessonReview], pairs: dict[str, Contrast]) -> bool:
-    """Whether a lesson tells its own pair apart, the programs of two other tasks and of one for development among them, none of these the wrong way round."""
-    attempts = {(support.task, support.attempt) for support in lesson.support}
-    own = {one.task for one in pairs.values() if {(one.task, one.stronger.attempt), (one.task, one.weaker.attempt)} <= attempts}
-    said = [(pairs[name].task, pairs[name].development, review.weaker, review.stronger) for name, review in reviews.items()]
-    better = [(task, development) for task, development, weaker, stronger in said if (weaker, stronger) == ("violates", "satisfies")]
-    of_sources = any(
-        (reviews[one.id].weaker, reviews[one.id].stronger) == ("violates", "satisfies")
+    """Whether a lesson tells the pair apart that its words were written from, the programs of two other tasks and of one for development among them, and
+    none of development or of its own tasks the wrong way round."""
+    weaker, stronger = lesson.support[:2]
+    own = {support.task for support in lesson.support}
+    (source,) = (
+        one
         for one in pairs.values()
-        if {(one.task, one.stronger.attempt), (one.task, one.weaker.attempt)} <= attempts
+        if (one.task, one.weaker.attempt, one.stronger.attempt) == (weaker.task, weaker.attempt, stronger.attempt)
     )
-    turned = any(development and (weaker, stronger) == ("satisfies", "violates") for _, development, weaker, stronger in said)
-    others = {task for task, _ in better} - own
-    for_development = {task for task, development in better if development} - own
+    said = [(pairs[name].task, pairs[name].development, (review.weaker, review.stronger)) for name, review in reviews.items()]
+    told_apart = (reviews[source.id].weaker, reviews[source.id].stronger) == GOOD
+    others = {task for task, _, found in said if found == GOOD} - own
+    for_development = {task for task, development, found in said if development and found == GOOD} - own
+    turned = any(found == GOOD[::-1] for task, development, found in said if development or task in own)
     return (
-        of_sources and len(others) >= 2 and len(for_development) >= 1 and not turned and all(review.usable for review in reviews.values())
+        told_apart and len(others) >= 2 and len(for_development) >= 1 and not turned and all(review.usable for review in reviews.values())
     )
 
 

@@ -41,12 +41,15 @@ model.fit(train[["a"]], train["y"])
 """
 
 
-def end(task: str, attempt: int, score: float | None, text: str = UNCHECKED, greater: bool = True) -> Trace:
+def end(
+    task: str, attempt: int, score: float | None, text: str = UNCHECKED, greater: bool = True, collection: str = "pool", **graded: Any
+) -> Trace:
     grade = Grade(
-        benchmark="packaged", task=task, outcome=Outcome.VALID, metric="accuracy", greater_is_better=greater, score=score, ended_wrong=False
-    )
-    scripts = {"final.py": text} if text else {}
-    return Trace("pool", "packaged", task, attempt, "Predict y; write submission.csv.", "submission.csv", (), scripts, "", grade)
+        **{"benchmark": "packaged", "task": task, "outcome": Outcome.VALID, "metric": "accuracy", "greater_is_better": greater, "score": score,
+           "ended_wrong": False} | graded
+    )  # fmt: skip
+    scripts = {"final.py": text}
+    return Trace(collection, "packaged", task, attempt, "Predict y; write submission.csv.", "submission.csv", (), scripts, "", grade)
 
 
 def contrast(task: str = "t", development: bool = False, stronger: str = CHECKED, weaker: str = UNCHECKED) -> Contrast:
@@ -114,6 +117,21 @@ def test_no_pair_without_two_scores_two_programs_and_a_difference() -> None:
     assert contrasts([end("t", 1, 0.5, "a"), end("u", 2, 0.9, "b")], 5) == []
 
 
+def test_only_what_was_graded_here_by_one_metric_is_compared() -> None:
+    """An imported run has a number that nobody here gave; which way it is better is a guess."""
+    loose = [end("t", attempt, score, f"a = {attempt}", outcome=Outcome.UNGRADED) for attempt, score in ((1, 0.2), (2, 9.0))]
+    assert contrasts(loose, 5) == []
+    mixed = [
+        end("t", 1, 0.2, "a", greater=False, metric="rmse"),
+        end("t", 1, 1.0, "b", collection="logs"),
+        end("t", 2, 0.5, "c", collection="logs"),
+    ]
+    for ends in (mixed, mixed[::-1]):
+        (only,) = contrasts(ends, 5)
+        assert (only.metric, only.stronger.score, only.weaker.score) == ("accuracy", 1.0, 0.5)
+    assert contrasts([end("t", 1, float("inf"), "a"), end("t", 2, 0.4, "b")], 1) == []
+
+
 def test_a_score_of_zero_is_a_score() -> None:
     (only,) = contrasts([end("t", 1, 0.0, "a"), end("t", 2, 0.4, "b")], 1)
     assert (only.stronger.score, only.weaker.score) == (0.4, 0.0)
@@ -152,6 +170,9 @@ WEAKER_QUOTE = {"program": "weaker", "quote": "model = Ridge()\nmodel.fit("}
     [
         (candidate(STRONGER_QUOTE, WEAKER_QUOTE), None),
         (candidate(STRONGER_QUOTE, WEAKER_QUOTE, title=" "), "empty_field"),
+        (candidate(STRONGER_QUOTE, WEAKER_QUOTE, not_a_violation="The stronger program imports cross_val_score"), "names_the_pair"),
+        (candidate(STRONGER_QUOTE, WEAKER_QUOTE, consequence="It scores 0.7 instead of 0.9."), "names_the_pair"),
+        (candidate(STRONGER_QUOTE, WEAKER_QUOTE, consequence="A share of 0.75 of the rows is lost."), None),
         (candidate(STRONGER_QUOTE), "one_sided"),
         (candidate(), "one_sided"),
         (candidate(STRONGER_QUOTE, {"program": "weaker", "quote": "cross_val_score"}), "quote_of_other_program"),
@@ -185,7 +206,7 @@ def test_the_two_ways_to_cite_ask_for_different_things() -> None:
     assert "6| " not in words.messages[0].text and "cross_val_score(model" in words.messages[0].text
     assert set(evidence_fields(lines)) == {"program", "first", "last"} and set(evidence_fields(words)) == {"program", "quote"}
     plain = miner(near_misses=False).request(contrast())
-    assert "near to the mistake" in lines.system and "near to the mistake" not in plain.system
+    assert "come near to it and are right" in lines.system and "come near to it" not in plain.system
 
 
 def evidence_fields(request: Request) -> dict[str, Any]:
@@ -256,7 +277,8 @@ TASKS = [contrast("t"), contrast("u"), contrast("v"), contrast("d", development=
         ((GOOD, GOOD, GOOD, OUT), ("too_few_development_tasks",)),
         ((GOOD, GOOD, GOOD, WRONG), ("too_few_development_tasks", "reversed")),
         ((OUT, GOOD, OUT, GOOD), ("source_out_of_scope",)),
-        ((WRONG, GOOD, OUT, GOOD), ("source_not_told_apart",)),
+        ((WRONG, GOOD, OUT, GOOD), ("source_not_told_apart", "reversed")),
+        ((("violates", "violates"), GOOD, OUT, GOOD), ("source_not_told_apart",)),
         ((GOOD, GOOD, (None, None), GOOD), ("reviews_incomplete",)),
         ((OUT, OUT, OUT, OUT), ("source_out_of_scope", "too_few_tasks", "too_few_development_tasks")),
     ],
@@ -264,7 +286,7 @@ TASKS = [contrast("t"), contrast("u"), contrast("v"), contrast("d", development=
 def test_a_lesson_is_turned_down_for_every_reason_that_holds(found: Any, reasons: tuple[str, ...]) -> None:
     (line,) = gate_lines([lesson()], TASKS, [review(one, *said) for one, said in zip(TASKS, found, strict=True)], Gate())
     assert line.reasons == reasons and line.accepted == (not reasons)
-    assert line.sources == 1 and line.reviews == 4
+    assert line.tasks_behind == 1 and line.reviews == 4
 
 
 def test_two_pairs_of_one_task_are_one_task_and_the_own_task_is_no_other() -> None:
@@ -283,7 +305,24 @@ def test_a_review_that_was_never_made_is_missing_and_not_unfavourable() -> None:
 def test_no_lessons_and_no_contrasts_are_no_error() -> None:
     assert gate_lines([], TASKS, [], Gate()) == []
     (line,) = gate_lines([lesson()], [], [], Gate())
-    assert not line.accepted and line.sources == 0
+    assert not line.accepted and line.reviews == 0
+
+
+def test_a_merged_lesson_has_the_words_of_its_first_source_and_no_other_vouches_for_them() -> None:
+    both = tuple(
+        Support(collection="pool", benchmark="packaged", task=task, attempt=attempt, steps=()) for task in "tu" for attempt in (2, 1)
+    )
+    merged = lesson(support=both)
+    pairs = [contrast("t"), contrast("u"), contrast("v"), contrast("w"), contrast("d", development=True)]
+
+    def reasons(*found: tuple[str, str]) -> tuple[str, ...]:
+        return gate_line(merged, pairs, {one.id: review(one, *said) for one, said in zip(pairs, found, strict=True)}, Gate()).reasons
+
+    assert reasons(GOOD, GOOD, GOOD, GOOD, GOOD) == ()
+    assert reasons(WRONG, GOOD, GOOD, GOOD, GOOD) == ("source_not_told_apart", "reversed")
+    assert reasons(OUT, GOOD, GOOD, GOOD, GOOD) == ("source_out_of_scope",)
+    assert reasons(GOOD, WRONG, GOOD, GOOD, GOOD) == ("reversed",)  # the task of what was merged into it
+    assert reasons(GOOD, GOOD, OUT, OUT, GOOD) == ("too_few_tasks",)  # neither of the two that it was written from is another one
 
 
 # ---------------------------------------------------------------- with simulated models
@@ -304,4 +343,4 @@ def test_simulated_models_find_what_tells_two_programs_apart(citing: Citing) -> 
 
 def test_a_simulated_miner_that_errs_attributes_its_words_to_the_wrong_program() -> None:
     mined = miner(citing=Citing.WORDS).mine(contrast(), Simulated(SimulatedMiner(TextSimulation(error=1.0))))
-    assert mined.rejected == {"quote_of_other_program": 1} or mined.rubrics  # words of both programs hold in either
+    assert mined.rejected == {"quote_of_other_program": 1}

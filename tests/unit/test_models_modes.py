@@ -217,7 +217,7 @@ def test_a_unit_stops_at_its_number_of_requests(tmp_path: Path) -> None:
         for occurrence in range(5):
             live.ask(REQUEST, occurrence)
     live._ledger.close()
-    assert caught.value.kind == "budget" and len(provider.asked) == 2
+    assert caught.value.kind == "requests" and len(provider.asked) == 2
 
 
 def test_what_the_rule_is_told_arrives(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from rubrics_gym.records.tasks import Role
+from rubrics_gym.tasks.catalog import load_benchmark
 from tests.workflow.conftest import Workflow
 
 
@@ -26,4 +28,12 @@ def test_nothing_beyond_the_pilot_starts_before_it(tree: Workflow) -> None:
     assert run.returncode != 0
     assert "budget.pilot asks for a pilot first" in printed
     assert "Traceback" not in printed
+    assert not (tree.folder / "store" / "attempts").exists()
+
+
+def test_nothing_beyond_the_pilot_starts_where_the_target_itself_needs_no_pilot(tree: Workflow) -> None:
+    second = [entry.id for entry in load_benchmark("packaged").entries if entry.role is Role.TRAIN][1]
+    run = tree.snakemake(f"results/rollouts/pool/packaged/{second}/0/trajectory.jsonl", "--config", "budget={pilot: true}")
+    printed = run.stdout + run.stderr
+    assert run.returncode != 0 and "budget.pilot asks for a pilot first" in printed
     assert not (tree.folder / "store" / "attempts").exists()

@@ -14,7 +14,9 @@ from rubrics_gym.records.outcomes import Outcome
 from rubrics_gym.records.tasks import Role
 from rubrics_gym.records.trajectory import EndEvent, StartEvent
 from rubrics_gym.settings import lock
+from rubrics_gym.settings.study import Budget, ReplayAttempts
 from rubrics_gym.store.attempts import AttemptStore
+from rubrics_gym.store.stops import StudyRecord
 from rubrics_gym.tasks.catalog import load_benchmark
 from tests.workflow.conftest import Workflow
 
@@ -105,6 +107,10 @@ def test_a_job_that_failed_is_planned_again_by_the_same_command(finished: Workfl
     assert failed.returncode != 0 and "list_pool" in failed.stderr + failed.stdout
     script.write_text(sound)
     assert set(clone.planned("--configfile", "config/changed.yaml")) == {"list_pool", "build_dashboard"}
+    assert set(clone.planned("--configfile", "config/small.yaml")) == {
+        "list_pool",
+        "build_dashboard",
+    }  # and the old one too: what it made is gone
 
 
 def test_paid_work_that_is_asked_anew_is_planned_again(finished: Workflow, copy_of: Callable[[Workflow], Workflow]) -> None:
@@ -117,6 +123,9 @@ def test_paid_work_that_is_asked_anew_is_planned_again(finished: Workflow, copy_
     fresh = subprocess.run(command, cwd=clone.folder, env=environment, capture_output=True, text=True, check=False)
     assert "1 slots of results/ are planned again" in fresh.stdout, fresh.stderr
     assert clone.planned("--configfile", "config/small.yaml")["collect_rollout"] == 1
+    StudyRecord(clone.folder / "store", "").start(Budget(replay_attempts=ReplayAttempts.NEVER), {})
+    never = subprocess.run(command, cwd=clone.folder, env=environment, capture_output=True, text=True, check=False)
+    assert never.returncode != 0 and "attempts nothing again" in never.stderr
 
 
 def test_what_was_lost_to_the_infrastructure_is_attempted_again_on_demand(

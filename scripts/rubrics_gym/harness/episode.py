@@ -16,7 +16,7 @@ from rubrics_gym.harness.snapshots import Snapshots
 from rubrics_gym.harness.world import regular_files
 from rubrics_gym.models.client import Answer
 from rubrics_gym.models.prompts import Prompt
-from rubrics_gym.models.request import Message, ProviderError, Request, RequestsSpent, Tool, ToolCall, ToolResult
+from rubrics_gym.models.request import Message, ProviderError, Request, Tool, ToolCall, ToolResult
 from rubrics_gym.records.outcomes import Outcome
 from rubrics_gym.records.tasks import Task
 from rubrics_gym.records.trajectory import EndEvent, MessageEvent, StartEvent, ToolCallRecord
@@ -218,8 +218,8 @@ class _Episode:
         except ContextFull:
             raise _Ended("limit:context", Outcome.LIMIT_REACHED) from None
         except ProviderError as error:
-            if error.kind == "budget":
-                raise _Ended("limit:requests" if isinstance(error, RequestsSpent) else "limit:cost", Outcome.LIMIT_REACHED) from None
+            if error.kind in ("budget", "requests"):
+                raise _Ended("limit:cost" if error.kind == "budget" else "limit:requests", Outcome.LIMIT_REACHED) from None
             if error.kind == "context_length":
                 raise _Ended("limit:context", Outcome.LIMIT_REACHED) from None
             raise _Ended(f"provider_error:{error.kind}", Outcome.PROVIDER_ERROR) from None

@@ -27,7 +27,7 @@ SIMILARITY_DIGITS = 3
 
 # Failures that concern this one request: the verdict is missing and says why. All others (authentication, quota, transport) concern the
 # whole attempt and are raised: an infrastructure error must end the attempt as lost, and never reach the agent as feedback.
-ABSTENTIONS = frozenset({"schema_invalid", "refused", "context_length", "budget"})
+ABSTENTIONS = frozenset({"schema_invalid", "refused", "context_length", "budget", "requests"})
 
 
 class Asks(Protocol):

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
@@ -19,6 +21,7 @@ from rubrics_gym.models.prompts import Prompt
 from rubrics_gym.models.request import Message, Request
 from rubrics_gym.records.base import content_hash
 from rubrics_gym.records.contrasts import Contrast, Program
+from rubrics_gym.records.outcomes import POLICY
 from rubrics_gym.records.rubrics import TEXT_FIELDS, Rubric, RubricKind, Support
 from rubrics_gym.settings.study import Citing, ModelSettings
 
@@ -42,7 +45,8 @@ def program_text(trace: Trace) -> str:
 
 
 def development_tasks(places: Iterable[Place], share: float, seed: int) -> frozenset[Place]:
-    """The tasks that only review lessons: a share of all, drawn by the seed whatever came of them (half a task counts as one)."""
+    """The tasks that only review lessons: a share of all that are given, drawn by the seed (half a task counts as one). Give every planned task, whatever
+    came of it."""
     drawn = sorted(set(places), key=lambda place: content_hash([seed, *place]))
     return frozenset(drawn[: int(share * len(drawn) + 0.5)])
 
@@ -50,26 +54,32 @@ def development_tasks(places: Iterable[Place], share: float, seed: int) -> froze
 def contrasts(ends: Iterable[Trace], per_task: int, development: Collection[Place] = ()) -> list[Contrast]:
     """At most `per_task` pairs of programs of each task, the widest differences of scores first; tasks in the order of their names.
 
-    `ends` are rollouts by what they left; one without a score or a program is in no pair, nor are two with the same score or text.
+    `ends` are rollouts by what they left; one that was not graded valid or left no program is in no pair, nor are two with the same score or text.
+    Only scores of one metric are compared.
     """
-    by_task: dict[Place, list[Trace]] = {}
+    comparable: dict[tuple[str, str, str, bool], list[Trace]] = {}
     for end in ends:
-        if end.grade.score is not None and end.scripts:
-            by_task.setdefault((end.benchmark, end.task), []).append(end)
+        if _is_scored(end) and any(text.strip() for text in end.scripts.values()):
+            comparable.setdefault((end.benchmark, end.task, end.grade.metric, end.grade.greater_is_better), []).append(end)
     return [
         Contrast(
-            benchmark=place[0],
-            task=place[1],
+            benchmark=benchmark,
+            task=task,
             statement=of_task[0].statement,
-            metric=of_task[0].grade.metric,
-            greater_is_better=of_task[0].grade.greater_is_better,
-            development=place in development,
+            metric=metric,
+            greater_is_better=greater,
+            development=(benchmark, task) in development,
             stronger=stronger,
             weaker=weaker,
         )
-        for place, of_task in sorted(by_task.items())
+        for (benchmark, task, metric, greater), of_task in sorted(comparable.items())
         for stronger, weaker in _widest(of_task, per_task)
     ]
+
+
+def _is_scored(end: Trace) -> bool:
+    """Whether a grader of this project gave a score: of an imported run nobody here knows what its number means, nor which way it is better."""
+    return POLICY[end.grade.outcome].scored and end.grade.score is not None and math.isfinite(end.grade.score)
 
 
 def _widest(ends: Sequence[Trace], most: int) -> list[tuple[Program, Program]]:
@@ -177,10 +187,15 @@ def _words(citation: Mapping[str, Any], program: Program) -> str | None:
 
 
 def objection(candidate: Mapping[str, Any], contrast: Contrast) -> str | None:
-    """Why a lesson is rejected: empty_field; one_sided, when it cites one program alone; quote_of_other_program, when its words are the other
-    one's; quote_not_found; lines_not_there. None when it stands."""
+    """Why a lesson is rejected: empty_field; names_the_pair, when it tells its reviewer which program is which, or what one scored; one_sided, when it
+    cites one program alone; quote_of_other_program, when its words are the other one's; quote_not_found; lines_not_there. None when it stands."""
     if not all(candidate[field].strip() for field in TEXT_FIELDS):
         return "empty_field"
+    scores = "|".join(re.escape(f"{program.score:g}") for program in (contrast.stronger, contrast.weaker))
+    if any(
+        re.search(rf"\b(?:stronger|weaker)\b|(?<![\d.])(?:{scores})(?!\.?\d)", candidate[field], re.IGNORECASE) for field in TEXT_FIELDS
+    ):
+        return "names_the_pair"
     if {citation["program"] for citation in candidate["evidence"]} != set(SIDES):
         return "one_sided"
     for citation in candidate["evidence"]:

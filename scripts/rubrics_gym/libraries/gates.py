@@ -13,6 +13,7 @@ from rubrics_gym.models.request import Message, Request
 from rubrics_gym.models.structured import ask_structured
 from rubrics_gym.records.base import content_hash
 from rubrics_gym.records.contrasts import Contrast, Finding, GateLine, LessonReview
+from rubrics_gym.records.files import iter_json_lines
 from rubrics_gym.records.rubrics import Rubric
 from rubrics_gym.settings.study import Gate, ModelSettings
 
@@ -23,6 +24,16 @@ SCHEMA = {"type": "object", "properties": _ANSWER, "required": list(_ANSWER), "a
 
 class TooFewLessons(ValueError):
     """A library whose gate let fewer lessons pass than a judge wants."""
+
+
+def require_lessons(path: str, library: str, fewest: int) -> None:
+    """TooFewLessons where fewer passed the gate of a library (`path`: its rubrics) than a judge wants."""
+    accepted = sum(1 for _ in iter_json_lines(path))
+    if accepted < fewest:
+        raise TooFewLessons(
+            f"{path}: {accepted} lessons of {library} passed its gate, and a judge wants {fewest} (`libraries.{library}.fewest`). gate.jsonl beside it says why "
+            f"the others were turned down. Collect from more tasks, or take the arms out of `evaluation.arms` whose judge holds {library} or what is made from it."
+        )
 
 
 class LessonReviewer:
@@ -65,18 +76,22 @@ class LessonReviewer:
 def gate_line(lesson: Rubric, contrasts: Sequence[Contrast], reviews: Mapping[str, LessonReview], gate: Gate) -> GateLine:
     """How a lesson stands. `reviews` are its own, by the id of the contrast.
 
-    Reasons to turn it down: `reviews_incomplete`; `source_out_of_scope`, when it does not apply to both programs of any contrast that it was
-    written from; `source_not_told_apart`, when it does and they are not told apart as their scores are; `too_few_tasks` and `too_few_development_tasks`
-    on which it tells two programs apart beside its own; `reversed`, when it does so the wrong way round on a development task.
+    Its source is the contrast that its words were written from. Reasons to turn it down: `reviews_incomplete`; `source_out_of_scope`, when it does not
+    apply to both programs of its source; `source_not_told_apart`, when it does and they are not told apart as their scores are; `too_few_tasks` and
+    `too_few_development_tasks` on which it tells two programs apart beside those that it, or what was merged into it, was written from; `reversed`, when it
+    does so the wrong way round on a development task or on one that it was written from.
     """
-    behind = {(support.collection, support.benchmark, support.task, support.attempt) for support in lesson.support}
-    sources = [one for one in contrasts if _programs(one) <= behind]
-    own_tasks = {one.place for one in sources}
+    behind = [(support.collection, support.benchmark, support.task, support.attempt) for support in lesson.support]
+    sources = [
+        one for one in contrasts if _programs(one) == set(behind[:2])
+    ]  # merging keeps the first words, and the first pair before all others
+    own_tasks = {(benchmark, task) for _, benchmark, task, _ in behind}
     found = [(one, reviews[one.id]) for one in contrasts if one.id in reviews]
     unusable = len(contrasts) - sum(review.usable for _, review in found)
     others = {one.place: one.development for one, review in found if review.favourable and one.place not in own_tasks}
     wrong = {one.place: one.development for one, review in found if review.reversed}
     of_sources = [reviews[one.id] for one in sources if one.id in reviews]
+    against = [place for place, development in wrong.items() if development or place in own_tasks]
     reasons = []
     if unusable:
         reasons.append("reviews_incomplete")
@@ -87,12 +102,12 @@ def gate_line(lesson: Rubric, contrasts: Sequence[Contrast], reviews: Mapping[st
         reasons.append("too_few_tasks")
     if sum(others.values()) < gate.development_tasks:
         reasons.append("too_few_development_tasks")
-    if any(wrong.values()):
+    if against:
         reasons.append("reversed")
     return GateLine(
         lesson=lesson.id,
         title=lesson.title,
-        sources=len(sources),
+        tasks_behind=len(own_tasks),
         reviews=len(found),
         unusable=unusable,
         favourable_tasks=len(others),

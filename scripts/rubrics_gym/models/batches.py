@@ -54,16 +54,19 @@ class Batches:
         returned: Callable[[LedgerLine, dict[str, Any], Response], Any],
         record: Callable[[ProviderError, LedgerLine], None],
         wait_s: Callable[[ProviderError, int], float],
+        stop: Callable[[ProviderError], None],
         sleep: Callable[[float], None],
         poll_s: float,
     ):
-        """`send`, `returned`, `record` and `wait_s` are the live client's own: a request in a batch is reserved, priced and retried like any other."""
+        """`send`, `returned`, `record`, `wait_s` and `stop` are the live client's own: a request in a batch is reserved, priced and retried like any other,
+        and what all requests would meet stops the study."""
         self._open_provider = open_provider
         self._ledger = ledger
         self._send = send
         self._returned = returned
         self._record = record
         self._wait_s = wait_s
+        self._stop = stop
         self._sleep = sleep
         self._poll_s = poll_s
 
@@ -135,7 +138,8 @@ class Batches:
                     return outcomes
             except ProviderError as error:
                 missed += 1
-                if missed >= MOST_MISSED_LOOKS or error.kind in ("auth", "quota", "invalid_request"):
+                self._stop(error)
+                if missed >= MOST_MISSED_LOOKS or error.kind == "invalid_request":
                     raise
                 log.warning("%s: batch %s: %s; looking again in %.0f s", self._ledger.unit, batch, error, self._poll_s)
             self._sleep(self._poll_s)

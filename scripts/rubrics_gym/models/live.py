@@ -15,7 +15,7 @@ from rubrics_gym.models.batches import Batches, BatchProvider, Item, may_ask_aga
 from rubrics_gym.models.client import Answer, Client, StudyStopped
 from rubrics_gym.models.policy import LONGEST_WAIT_S, POLICY, backoff_s
 from rubrics_gym.models.prices import PriceTable, UnknownPrice, cost, maximum
-from rubrics_gym.models.request import Provider, ProviderError, Request, RequestsSpent, Response
+from rubrics_gym.models.request import Provider, ProviderError, Request, Response
 from rubrics_gym.records.base import canonical_json
 from rubrics_gym.store.ledger import LedgerLine, State
 from rubrics_gym.store.requests import Ledger, Records, Stored, Total
@@ -75,6 +75,7 @@ class LiveClient(Client):
             self._returned,
             self._record,
             self._wait_s,
+            self._stop_where_all_would_fail,
             sleep,
             batch_poll_s or 60.0,
         )
@@ -183,7 +184,7 @@ class LiveClient(Client):
             self._ledger.refuse(body, key, occurrence, max_cost, "no_price", str(error))
             raise ProviderError("no_price", f"{self._ledger.unit}: {error}") from None
         except (ProviderError, StudyStopped) as error:
-            self._ledger.refuse(body, key, occurrence, max_cost, "budget", str(error))
+            self._ledger.refuse(body, key, occurrence, max_cost, error.kind if isinstance(error, ProviderError) else "budget", str(error))
             raise
         facts = {"prompt_bytes": prompt_bytes, "max_tokens": request.max_tokens, "priced_on": today.isoformat(), "in_batch": batch}
         sent = self._ledger.send(body, key, occurrence, max_cost, waited_s, **facts)
@@ -205,8 +206,8 @@ class LiveClient(Client):
                 f"{_usd(allowance.microdollars)} is spent. It was not sent. Raise limits.cost_usd (an agent) or budget.job_usd to go on.",
             )
         if allowance.requests is not None and charged.requests >= allowance.requests:
-            raise RequestsSpent(
-                "budget",
+            raise ProviderError(
+                "requests",
                 f"{self._ledger.unit}: the unit has sent all {allowance.requests} requests that it may. Raise budget.job_requests to go on.",
             )
         if allowance.deadline is not None and self._clock() >= allowance.deadline:

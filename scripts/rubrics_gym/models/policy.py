@@ -25,6 +25,7 @@ class FailurePolicy(NamedTuple):
 
 POLICY: dict[str, FailurePolicy] = {
     "budget": FailurePolicy(1, "refused"),
+    "requests": FailurePolicy(1, "refused"),  # as many as the unit may send
     "no_price": FailurePolicy(1, "refused"),  # a gap in our table: never the agent's limit, never the judge's abstention
     "auth": FailurePolicy(1, "failed", stops_study=True),
     "quota": FailurePolicy(1, "failed", stops_study=True),

@@ -11,12 +11,14 @@ import jinja2
 import yaml
 
 
-def fenced(label: str, text: str) -> str:
+def fenced(label: str, text: str, *others: str) -> str:
     """Delimit text that comes from a model, a task or a program, so that a reader can tell it from instructions.
 
-    A closing delimiter inside the text is defused, so the text cannot end its own fence.
+    A delimiter of its own inside the text is defused, so the text cannot end its fence; those of `others`, so that it cannot pose as their content.
     """
-    safe = re.sub(rf"<\s*(/?)\s*{re.escape(label)}\s*>", rf"[\1{label}]", text, flags=re.IGNORECASE)
+    safe = text
+    for name in (label, *others):
+        safe = re.sub(rf"<\s*(/?)\s*{re.escape(name)}\s*>", rf"[\1{name}]", safe, flags=re.IGNORECASE)
     return f"<{label}>\n{safe}\n</{label}>"
 
 

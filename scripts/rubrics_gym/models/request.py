@@ -99,10 +99,6 @@ class ProviderError(Exception):
         self.retry_after_s = retry_after_s
 
 
-class RequestsSpent(ProviderError):
-    """The unit has sent as many requests as it may: of kind budget, and no matter of dollars."""
-
-
 class Provider(Protocol):
     """Answers one request, once: no retries inside."""
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import anthropic
 
 from rubrics_gym.models.request import Message, ProviderError, Request, Response, ToolCall, Usage
-from rubrics_gym.providers.wire import CONNECT_S, DEADLINE_S, READ_S, TOO_LONG, Wire, kind_of_status, not_a_message, read_json
+from rubrics_gym.providers.wire import CONNECT_S, DEADLINE_S, FLAGGED, READ_S, TOO_LONG, Wire, kind_of_status, not_a_message, read_json
 
 Cache = Literal["off", "5m", "1h"]
 
@@ -73,6 +73,8 @@ def kind_of_error(status: int, code: str, text: str) -> str:
         return "quota"
     if status == 400 and any(said in f"{code} {words}" for said in TOO_LONG):
         return "context_length"
+    if status in (400, 403) and any(said in words for said in FLAGGED):
+        return "refused"
     return kind_of_status(status)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import openai
 
 from rubrics_gym.models.request import Message, ProviderError, Request, Response, ToolCall, Usage
-from rubrics_gym.providers.wire import CONNECT_S, DEADLINE_S, READ_S, TOO_LONG, Wire, kind_of_status, not_a_message, read_json
+from rubrics_gym.providers.wire import CONNECT_S, DEADLINE_S, FLAGGED, READ_S, TOO_LONG, Wire, kind_of_status, not_a_message, read_json
 
 # What the strict mode of structured outputs enforces (developers.openai.com, Structured Outputs, supported schemas).
 STRICT_KEYWORDS = frozenset(
@@ -81,6 +81,8 @@ def kind_of_error(status: int, code: str, text: str) -> str:
         return "quota"
     if status in (400, 413, 422) and any(said in words for said in TOO_LONG):
         return "context_length"
+    if status in (400, 403) and any(said in words for said in FLAGGED):
+        return "refused"
     return "overloaded" if status == 503 else kind_of_status(status)
 
 

@@ -51,6 +51,15 @@ TOO_LONG = (  # what servers say of a prompt that is longer than their context; 
 )
 
 
+FLAGGED = (
+    "moderation",
+    "flagged",
+    "content policy",
+    "content_policy",
+    "content management policy",
+)  # one prompt was turned down, not the key
+
+
 def kind_of_status(status: int) -> str:
     """What a status says by itself; a provider's own words may say more."""
     return KINDS_OF_STATUS.get(status, "server" if status >= 500 else "invalid_request")

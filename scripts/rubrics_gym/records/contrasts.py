@@ -85,7 +85,7 @@ class GateLine(Record):
 
     lesson: str
     title: str
-    sources: int  # contrasts that it was written from
+    tasks_behind: int  # that it, or what was merged into it, was written from
     reviews: int
     unusable: int
     favourable_tasks: int  # other tasks on which it tells the stronger program from the weaker

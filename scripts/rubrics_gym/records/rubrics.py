@@ -8,7 +8,6 @@ from typing import Any
 from pydantic import Field
 
 from rubrics_gym.records.base import Record, content_hash
-from rubrics_gym.records.contrasts import GateLine
 
 TEXT_FIELDS = ("title", "applies_when", "pattern", "detect", "not_a_violation", "consequence")
 
@@ -127,7 +126,6 @@ class LibraryManifest(Record):
     budget: tuple[BudgetLine, ...] = ()
     supply: tuple[SupplyLine, ...] = ()
     quota: tuple[QuotaLine, ...] = ()
-    gate: tuple[GateLine, ...] = ()  # of every lesson that was reviewed
     order_spread: OrderSpread | None = None
     shares: dict[str, float] = Field(default_factory=dict)  # bin -> share that a category split follows; empty: the library's own mix
     total: int | None = None

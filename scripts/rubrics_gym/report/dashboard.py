@@ -6,7 +6,6 @@ and the content security policy admits the page's one script and one style sheet
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -201,13 +200,6 @@ def _card(manifest: LibraryManifest, rubrics: Sequence[Rubric]) -> dict[str, Any
     if manifest.quota:
         facts.append(("Planned", f"{sum(line.planned for line in manifest.quota)}, written {sum(line.written for line in manifest.quota)}"))
         facts.append(("Nothing new to say about", ", ".join(line.bin for line in manifest.quota if line.stopped == "covered") or "none"))
-    if manifest.gate:
-        turned_down = Counter(reason for line in manifest.gate for reason in line.reasons)
-        facts.append(("Accepted at its gate", f"{sum(line.accepted for line in manifest.gate)} of {len(manifest.gate)} lessons"))
-        facts.append(
-            ("Turned down for (reasons overlap)", ", ".join(f"{reason} {count}" for reason, count in sorted(turned_down.items())) or "none")
-        )
-        facts.append(("A judge wants at least", str(manifest.recipe["gate"]["fewest"])))
     if manifest.target:
         facts.append(("Target", manifest.target))
     if manifest.distance is not None:

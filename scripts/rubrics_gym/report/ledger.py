@@ -59,10 +59,12 @@ def subject_of(unit: str, library_of: Mapping[str, str], libraries: Collection[s
             return Subject("replay", arm=arm, library=library_of.get(arm, ""))
         case "mine", ["quota", library]:
             return Subject("libraries", library=library)
+        case "mine", ["contrast", name]:
+            return Subject("libraries", collection=name.rpartition("-")[0])
         case "mine", [_, collection]:
             return Subject("libraries", collection=collection)
-        case "review", [collection]:
-            return Subject("libraries", collection=collection)
+        case "review", [name]:
+            return Subject("libraries", collection=name.rpartition("-")[0])
         case "classify" | "classify_again", [name] if name in libraries:
             return Subject("categories", library=name)
         case "classify" | "classify_again", [collection]:

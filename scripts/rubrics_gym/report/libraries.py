@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from rubrics_gym.libraries.exposure import STAGES, Exposure
+from rubrics_gym.records.contrasts import GateLine
 from rubrics_gym.records.failures import Distribution
 from rubrics_gym.records.rubrics import LibraryManifest, Rubric
 from rubrics_gym.report.mixes import supporting_tasks
@@ -14,6 +15,24 @@ from rubrics_gym.statistics.distances import noise_floor, total_variation
 
 RUNTIME = "runtime:"
 Libraries = Mapping[str, tuple[LibraryManifest, Sequence[Rubric]]]
+
+
+def gate_rows(gates: Mapping[str, Sequence[GateLine]], fewest: Mapping[str, int | None], libraries: Libraries, study: str) -> list[Row]:
+    """One row per lesson of every library with a gate, accepted ones first. Table `gates`."""
+    return [
+        {
+            "library": name,
+            **line.model_dump(exclude={"reasons"}),
+            "accepted": line.accepted,
+            "reasons": ", ".join(line.reasons),
+            "fewest": fewest[name],
+            "contaminated": libraries[name][0].contaminated,
+            "study": study,
+            "simulated": libraries[name][0].simulated,
+        }
+        for name, lines in gates.items()
+        for line in sorted(lines, key=lambda line: (not line.accepted, -line.favourable_tasks, line.title))
+    ]
 
 
 def supply_rows(libraries: Libraries, distributions: Iterable[Distribution]) -> list[Row]:

@@ -285,6 +285,29 @@ LIBRARIES = TableSpec(
 
 CONTAMINATED = held_out_fit("Fitted to held-out failures: no fair test.")
 
+GATES = TableSpec(
+    "gates",
+    "Lessons at their gates",
+    "Every lesson from a pair of programs: what a reviewer who knew no score found of it in the programs of all tasks, and whether it was accepted.",
+    (
+        LIBRARY,
+        Column("lesson", "Lesson", Unit.CODE),
+        Column("title", "Title"),
+        Column("tasks_behind", "Written from", Unit.COUNT, "Tasks behind it."),
+        Column("reviews", "Reviews", Unit.COUNT, "Pairs of programs that it was looked for in."),
+        Column("unusable", "Unusable", Unit.COUNT, "Of them without a usable answer."),
+        Column("favourable_tasks", "Told apart", Unit.COUNT, "Other tasks on which it tells the better program from the worse."),
+        Column("favourable_development", "… for development", Unit.COUNT),
+        Column("reversed_tasks", "Reversed", Unit.COUNT, "Tasks on which it does so the wrong way round."),
+        Column("accepted", "Accepted", Unit.FLAG),
+        Column("reasons", "Turned down for", Unit.TEXT, "Reasons overlap."),
+        Column("fewest", "A judge wants", Unit.COUNT, "Accepted lessons of the library; fewer are shown and not used."),
+        held_out_fit("Fitted to held-out failures: no fair test."),
+        *origin(),
+    ),
+    "A lesson that is turned down is not shown to be false; one that is accepted is accepted under this gate and these programs.",
+)
+
 SUPPLY = TableSpec(
     "supply",
     "Supply",
@@ -448,7 +471,7 @@ REQUESTS = TableSpec(
 UNIT_COSTS = TableSpec(
     "unit_costs",
     "What one of each cost",
-    "Cost of a rollout, an episode (its judge included), a verdict, and a rubric of a library (its miner and its classifier).",
+    "Cost of a rollout, an episode (its judge included), a verdict, and a rubric of a library (its miner, its classifier and, of lessons, its reviewer).",
     (
         Column("what", "One"),
         Column("of", "Of", Unit.CODE, "Collection, arm, or library."),
@@ -503,6 +526,7 @@ SPECS: dict[str, TableSpec] = {
         CONFUSION,
         CORRECTED_MIX,
         LIBRARIES,
+        GATES,
         SUPPLY,
         LIBRARY_DISTANCES,
         EXPOSURE_RUNS,

@@ -83,7 +83,6 @@ class Gate(Settings):
 
     other_tasks: NotNegative = Field(2, description="Fewest other tasks on which a lesson tells the stronger program from the weaker.")
     development_tasks: NotNegative = Field(1, description="Fewest development tasks among them.")
-    fewest: NotNegative = Field(12, description="Fewest accepted lessons with which a judge may use the library.")
 
 
 class Contrasted(Settings):
@@ -107,6 +106,9 @@ class Contrasted(Settings):
     program_chars: Positive = Field(40_000, description="Characters of one attempt's programs that are read.")
     merge: Merge = Field(Merge(), description="How lessons that say the same are merged before they are reviewed.")
     gate: Gate = Field(Gate(), description="What a lesson has to show.")
+    fewest: NotNegative | None = Field(
+        12, description="Fewest accepted lessons with which a judge may use the library, or one that is made from it; null: any number."
+    )
 
 
 class Imported(Settings):

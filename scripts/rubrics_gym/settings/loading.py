@@ -257,6 +257,11 @@ def collections_behind(study: Study, library: str) -> list[str]:
     return sorted(own.union(*(collections_behind(study, parent) for parent in parents(study, library))))
 
 
+def behind(study: Study, library: str) -> list[str]:
+    """A library and all that it is made from, by itself or through others."""
+    return sorted({library}.union(*(behind(study, parent) for parent in parents(study, library))))
+
+
 def _refuse_cycle(study: Study, library: str, source: str) -> None:
     seen, waiting = set(), parents(study, library)
     while waiting:

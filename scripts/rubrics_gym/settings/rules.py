@@ -210,9 +210,9 @@ class DescribeLibrary(Settings):
 
 
 class EmbedLibrary(Settings):
-    """`fewest`: rubrics below which no judge may use the library; its gate says so."""
+    """`fewest`: library with a gate that this one is, or is made from -> accepted lessons that a judge wants of it."""
 
-    fewest: int = 0
+    fewest: dict[str, int] = {}
 
 
 class ReplayJudge(Settings):
@@ -270,6 +270,7 @@ class BuildTables(Settings):
     unreachable: tuple[str, ...]
     subsets: dict[str, tuple[str, ...]]
     libraries: tuple[str, ...]
+    fewest: dict[str, int | None]  # library with a gate -> accepted lessons that a judge wants
     distributions: tuple[str, ...]
     statistics: Statistics
     inference: Inference

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rubrics_gym.settings.comparisons import default_pairs, describe, questions
-from rubrics_gym.settings.loading import contaminated, execute_arm
+from rubrics_gym.settings.loading import behind, contaminated, execute_arm
 from rubrics_gym.settings.rules import (
     AcceptLessons,
     AccountCosts,
@@ -226,6 +226,11 @@ def _written(study: Study, w: Wildcards) -> Mined | Quota | Contrasted | Importe
     return recipe
 
 
+def _as_written(recipe: Mined | Quota | Contrasted | Imported) -> Mined | Quota | Contrasted | Imported:
+    """A recipe without what decides who may use the library: that changes nothing in it, and no episode is another one for it."""
+    return recipe.model_copy(update={"fewest": None}) if isinstance(recipe, Contrasted) else recipe
+
+
 def _mine_candidates(study: Study, w: Wildcards) -> MineCandidates:
     recipe = _mined(study, w)
     return MineCandidates(
@@ -285,14 +290,18 @@ def _merge_library(study: Study, w: Wildcards) -> MergeLibrary:
 
 
 def _embed_library(study: Study, w: Wildcards) -> EmbedLibrary:
-    recipe = study.libraries[w["library"]]
-    return EmbedLibrary(fewest=recipe.gate.fewest) if isinstance(recipe, Contrasted) else EmbedLibrary()
+    return EmbedLibrary(fewest={name: gated(study)[name].fewest or 0 for name in behind(study, w["library"]) if name in gated(study)})
+
+
+def gated(study: Study) -> dict[str, Contrasted]:
+    """The libraries with a gate."""
+    return {name: recipe for name, recipe in study.libraries.items() if isinstance(recipe, Contrasted)}
 
 
 def _categorize_rubrics(study: Study, w: Wildcards) -> DescribeLibrary:
     return DescribeLibrary(
         library=w["library"],
-        recipe=_written(study, w),
+        recipe=_as_written(_written(study, w)),
         seed=study.seed,
         model=study.models.classifier,
         simulation=_simulation(study, "classifier"),
@@ -380,6 +389,7 @@ def _build_tables(study: Study, w: Wildcards) -> BuildTables:
         unreachable=evaluation.unreachable,
         subsets=dict(sorted(evaluation.subsets.items())),
         libraries=tuple(study.libraries),
+        fewest={name: recipe.fewest for name, recipe in gated(study).items()},
         distributions=tuple(study.distributions),
         statistics=study.statistics,
         inference=evaluation.inference,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from rubrics_gym.records.base import content_hash
 from rubrics_gym.settings.study import Contrasted, Mined, RoleName, Study
 
 Units = dict[RoleName, tuple[str, ...]]
@@ -25,11 +26,16 @@ def _mined(study: Study, w: Mapping[str, Any]) -> Units:
     return {"miner": tuple(f"mine/{recipe.miner.value}/{collection}" for collection in recipe.collections)}
 
 
-def _compared(study: Study, w: Mapping[str, Any]) -> str:
-    """The collections whose programs are compared. The unit has no library's name: one with another gate is served the same answers."""
+NOT_ASKED = {"gate", "fewest"}  # of a recipe of lessons: what changes no request
+
+
+def _compared(study: Study, w: Mapping[str, Any], but: Collection[str] = ()) -> str:
+    """The collections whose programs are compared, and 8 digits of what else shapes the requests. Without a library's name: one with another gate is
+    served the same answers, and pays for none of those of another protocol."""
     recipe = study.libraries[w["library"]]
     assert isinstance(recipe, Contrasted)
-    return "-".join(recipe.collections)
+    digits = content_hash(recipe.model_dump(mode="json", exclude={*NOT_ASKED, *but}))[:8]
+    return "-".join([*recipe.collections, digits])
 
 
 # rule -> names of the inputs whose content is in the key of the attempt that it asks for
@@ -48,7 +54,7 @@ UNITS: dict[str, Callable[[Study, Mapping[str, Any]], Units]] = {
     "attribute_causes": lambda study, w: {"reviewer": (f"attribute/{w['collection']}",)},
     "mine_candidates": _mined,
     "fill_quota": lambda study, w: {"miner": (f"mine/quota/{w['library']}",)},
-    "mine_lessons": lambda study, w: {"miner": (f"mine/contrast/{_compared(study, w)}",)},
+    "mine_lessons": lambda study, w: {"miner": (f"mine/contrast/{_compared(study, w, but=['merge'])}",)},
     "review_lessons": lambda study, w: {"reviewer": (f"review/{_compared(study, w)}",)},
     "categorize_rubrics": lambda study, w: {"classifier": (f"classify/{w['library']}",)},
     "replay_judge": lambda study, w: {"judge": (f"judge/replay/{w['judge']}",)},

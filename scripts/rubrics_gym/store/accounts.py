@@ -28,7 +28,7 @@ class StudyAccount:
         """Say what this unit has taken in all. After a crash between the two steps the new name counts."""
         if self._names is None:
             own = (name for name in self._storage.names(self._under) if name.startswith(f"{self._digest}."))
-            self._names = sorted(own, key=_number)
+            self._names = sorted(own, key=_order)
         if self._names and _share(self._names[-1]) == (microdollars, requests) and not durable:
             return
         number = 1 + _number(self._names[-1]) if self._names else 0
@@ -43,7 +43,7 @@ class StudyAccount:
         last: dict[str, str] = {}
         for name in self._storage.names(self._under):
             digest = name.split(".", 1)[0]
-            last[digest] = max(last.get(digest, name), name, key=_number)
+            last[digest] = max(last.get(digest, name), name, key=_order)
         shares = [_share(name) for name in last.values()]
         return sum(share[0] for share in shares), sum(share[1] for share in shares)
 
@@ -51,6 +51,11 @@ class StudyAccount:
 def _share(name: str) -> tuple[int, int]:
     _, microdollars, requests, *_ = name.split(".")
     return int(microdollars), int(requests)
+
+
+def _order(name: str) -> tuple[int, tuple[int, int]]:
+    """Which of a unit's names counts: the last, and of equal numbers (two of before there were any, two writers) the higher share."""
+    return _number(name), _share(name)
 
 
 def _number(name: str) -> int:

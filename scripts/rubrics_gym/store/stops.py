@@ -106,7 +106,7 @@ class StudyRecord:
             raise TermsLoosened(
                 f"the study {self._study} is held to the terms of its last start or resumption, and the configuration loosens "
                 + ", ".join(f"budget.{name} ({getattr(before, name)} on record, {getattr(terms, name)} now)" for name in loosened)
-                + ". Put the old value back, or put the new one on record: make resume STUDY=FILE."
+                + ". Put the old value back, or put the new one on record: make resume STUDY=FILE (or its results folder, of a run that was given its budget with --config, once its run_config.yaml says the new one)."
             )
         self._put("started", terms=terms, planned=dict(planned))
 

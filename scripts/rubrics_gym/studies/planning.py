@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -14,9 +15,10 @@ from typing import Any
 
 from rubrics_gym.harness.episode import PROTOCOL
 from rubrics_gym.models.prices import PriceTable
+from rubrics_gym.records.files import iter_json_lines
 from rubrics_gym.settings.rules import CollectRollout, RunEpisode
 from rubrics_gym.settings.slices import SLICES
-from rubrics_gym.settings.study import ReplayAttempts, RoleName, Study
+from rubrics_gym.settings.study import Contrasted, ReplayAttempts, RoleName, Study
 from rubrics_gym.settings.units import KEYED_INPUTS, UNITS, units_of
 from rubrics_gym.store.attempts import AttemptStore
 from rubrics_gym.store.ledger import LedgerLine, read_requests
@@ -102,13 +104,27 @@ class Plans:
         limits = [self._limit(role, job) for job in jobs]
         limit = Limit(max(one.dollars for one in limits), max(one.requests for one in limits))
         model = getattr(self._study.models, role).model
-        return estimate(attempts, self._history[kind, role], self._expectations[role], model, self._today, self._prices, limit)
+        expected = self._expectations["review" if kind == "review" else role]
+        return estimate(attempts, self._history[kind, role], expected, model, self._today, self._prices, limit)
 
     def _attempts_of(self, job: PlannedJob) -> int:
         """Attempts that the work of a job grows with."""
         if job.rule in KEYED_INPUTS:
             return 1
+        if job.rule == "review_lessons":
+            return self._reviews(job)
         return job.attempts_read or next((self._read_before[name] for name in job.wildcards.values() if name in self._read_before), 1)
+
+    def _reviews(self, job: PlannedJob) -> int:
+        """Requests of a reviewer of lessons: every lesson in every contrast. Counted where both are there; before that, the most that the attempts allow."""
+        there = [Path(str(job.inputs[name])) for name in ("merged", "contrasts")]
+        if all(path.exists() for path in there) and not self._read_before.get(job.wildcards["library"]):
+            lessons, contrasts = (sum(1 for _ in iter_json_lines(path)) for path in there)
+            return max(1, lessons * contrasts)
+        recipe = self._study.libraries[job.wildcards["library"]]
+        assert isinstance(recipe, Contrasted)
+        contrasts = max(1, self._read_before.get(job.wildcards["library"], 2) // 2 * recipe.per_task)
+        return contrasts * max(1, math.ceil((1 - recipe.development) * contrasts) * recipe.per_contrast)
 
     def _limit(self, role: RoleName, job: PlannedJob) -> Limit:
         """The most that one attempt may take: a request that could pass it is not sent. The judge's limit is of one episode, that of any other
