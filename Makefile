@@ -60,7 +60,7 @@ task_table: environment
 seal: environment
 	PYTHONPATH=scripts $(BIN)/python scripts/seal_collection.py $(COLLECTION)
 
-# Ask for paid work anew: make fresh UNIT=rollouts/pool/packaged/TASK/0
+# Ask for paid work anew: make fresh UNIT=rollouts/pool/packaged/TASK/0 [RESULTS=results/other]; the run after it asks, and costs money
 fresh: environment
 	PYTHONPATH=scripts $(BIN)/python scripts/ask_anew.py $(UNIT) $(RESULTS)
 

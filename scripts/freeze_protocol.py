@@ -106,7 +106,7 @@ def freeze(name: str, config: str) -> None:
         read = inputs(run("--detailed-summary", *target))
         write_config(folder, settings, Protocol(name=name))
         made = units(results), results, artefacts(results)
-        finished = FinishedRun(Path(), commit(), read, Path(store_folder()), *made, planned(dry))
+        finished = FinishedRun(Path(), commit(but=folder), read, Path(store_folder()), *made, planned(dry))
         manifest = write_protocol(folder, study, finished)
     except BaseException:
         shutil.rmtree(folder)

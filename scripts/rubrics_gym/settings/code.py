@@ -125,10 +125,16 @@ def code_of(script_name: str, also: tuple[str, ...] = (), without: tuple[str, ..
     return json.dumps(reach(SCRIPTS / f"{script_name}.py", also, without), sort_keys=True)
 
 
-def commit() -> str:
-    """The commit of the checkout, marked when files differ from it; empty outside one."""
-    found = subprocess.run(["git", "describe", "--always", "--dirty", "--abbrev=12"], capture_output=True, text=True, check=False)
-    return found.stdout.strip()
+def commit(but: str | Path | None = None) -> str:
+    """The commit of the checkout, marked `-dirty` when tracked files differ from it (other than those below `but`); empty outside one."""
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(["git", *arguments], capture_output=True, text=True, check=False).stdout.strip()
+
+    named = git("describe", "--always", "--abbrev=12")
+    elsewhere = [] if but is None else [f":(exclude){but}"]
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", *elsewhere) if named else ""
+    return f"{named}-dirty" if changed else named
 
 
 def digest(code: str) -> str:

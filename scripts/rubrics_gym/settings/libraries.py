@@ -79,7 +79,7 @@ class Citing(StrEnum):
 
 class Gate(Settings):
     """What a lesson has to show before it is accepted, beside telling the two programs apart that it was written from. Every review must be
-    usable, and on no development task may it tell two programs apart the wrong way round."""
+    usable, and on no development task, nor on one that it was written from, may it tell two programs apart the wrong way round."""
 
     other_tasks: NotNegative = Field(2, description="Fewest other tasks on which a lesson tells the stronger program from the weaker.")
     development_tasks: NotNegative = Field(1, description="Fewest development tasks among them.")
