@@ -1,6 +1,7 @@
 """Fingerprints change with the code and with nothing else."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -101,3 +102,20 @@ def test_every_module_of_a_simulated_model_is_in_the_fingerprints_of_the_rules_t
     folder = code.SCRIPTS / Path(*model.split("."))
     modules = {model} | {f"{model}.{path.stem}" for path in folder.glob("*.py") if path.stem != "__init__"}
     assert modules <= json.loads(code.code_of(rule, also=(model,))).keys()
+
+
+def test_a_commit_is_marked_where_tracked_files_differ_from_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert code.commit() == ""  # no checkout
+    (tmp_path / "frozen").mkdir()
+    for name in ("a.py", "frozen/lock.json"):
+        (tmp_path / name).write_text("1\n")
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    for arguments in (("init", "-q"), ("add", "."), (*who, "commit", "-qm", "one")):
+        subprocess.run(["git", *arguments], check=True)
+    clean = code.commit()
+    assert len(clean) == 12
+    (tmp_path / "frozen" / "lock.json").unlink()
+    assert (code.commit(), code.commit(but="frozen")) == (f"{clean}-dirty", clean)
+    (tmp_path / "a.py").write_text("2\n")
+    assert code.commit(but=tmp_path / "frozen") == f"{clean}-dirty"

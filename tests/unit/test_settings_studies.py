@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 
 from rubrics_gym.report.designs import changes
 from rubrics_gym.settings import loading, slices
@@ -72,3 +73,18 @@ def test_the_published_denominators_are_declared() -> None:
     """22, 20, 17 and 15 competitions of MLE-bench Lite."""
     subsets = study("mle_bench_lite").evaluation.subsets
     assert sorted(22 - len(left_out) for left_out in subsets.values()) == [15, 17, 20]
+
+
+@pytest.mark.parametrize("name", ["live", "mle_bench_lite"])
+def test_a_live_study_has_no_simulated_role(name: str) -> None:
+    """A role that a study leaves out keeps the model of the base, and one simulated role labels every figure."""
+    found = study(name)
+    assert not slices.is_simulated(found) and found.models.second_classifier is not None
+
+
+def test_the_disputed_competitions_are_the_same_for_the_tables_and_for_the_report() -> None:
+    declared = yaml.safe_load(Path("resources/grading/mlebench_denominators.yaml").read_text())
+    subsets = study("mle_bench_lite").evaluation.subsets
+    assert set(subsets["obtainable"]) == set(declared["obtainable"]["without"])
+    assert set(subsets["without_leaking"]) == set(declared["undisputed"]["without"])
+    assert set(subsets["obtainable_without_leaking"]) == set(subsets["obtainable"]) | set(subsets["without_leaking"])
