@@ -656,6 +656,7 @@ def plan_failed_jobs_again():
     async def postprocess(job, *arguments, error=False, **options):
         await end(job, *arguments, error=error, **options)
         if error and workflow.exec_mode == ExecMode.DEFAULT:  # a process of its own for one job keeps no records
+            persistence._clear_cache()
             for path in job.output:
                 key = persistence._get_key(path)
                 if (record := persistence._read_record(key)) is not None:

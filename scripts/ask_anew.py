@@ -9,7 +9,6 @@ from pathlib import Path
 
 from rubrics_gym.records.files import write_text
 from rubrics_gym.settings.places import store_folder
-from rubrics_gym.settings.study import ReplayAttempts
 from rubrics_gym.store.attempts import AttemptStore, UnknownUnit
 from rubrics_gym.store.durable import now
 from rubrics_gym.store.stops import StudyRecord
@@ -27,24 +26,17 @@ RULES = {
     "judge": "replay_judge",
 }
 
-
-def attempts_nothing_again(study: str) -> bool:
-    """Whether the terms of a study say so."""
-    terms = StudyRecord(store_folder(), study).terms
-    return terms is not None and terms.replay_attempts is ReplayAttempts.NEVER
-
-
 if __name__ == "__main__":
     if len(sys.argv) not in (2, 3):
         sys.exit("fresh: name one unit: make fresh UNIT=rollouts/pool/packaged/TASK/0 [RESULTS=results]")
     unit, results = sys.argv[1], Path(sys.argv[2] if len(sys.argv) == 3 else "results")
     store = AttemptStore(store_folder())
-    studies = {attempt.begun.study for attempt in store.of_unit(unit)}
-    if never := sorted(name for name in studies if attempts_nothing_again(name)):
-        sys.exit(
-            f"fresh: the study {never[0]} attempts nothing again (budget.replay_attempts: never): asked anew, {unit} would count as not run, for good."
-        )
     try:
+        studies = {attempt.begun.study for attempt in store.of_unit(unit)}
+        if never := sorted(name for name in studies if StudyRecord(store_folder(), name).attempts_nothing_again):
+            sys.exit(
+                f"fresh: the study {never[0]} attempts nothing again (budget.replay_attempts: never): asked anew, {unit} would count as not run, for good."
+            )
         aside = store.fresh(unit)
         with suppress(UnknownUnit):  # the judge of an episode keeps a ledger of its own
             store.fresh(f"judge/{unit}")

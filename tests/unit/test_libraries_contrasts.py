@@ -172,7 +172,7 @@ WEAKER_QUOTE = {"program": "weaker", "quote": "model = Ridge()\nmodel.fit("}
         (candidate(STRONGER_QUOTE, WEAKER_QUOTE, title=" "), "empty_field"),
         (candidate(STRONGER_QUOTE, WEAKER_QUOTE, not_a_violation="The stronger program imports cross_val_score"), "names_the_pair"),
         (candidate(STRONGER_QUOTE, WEAKER_QUOTE, consequence="It scores 0.7 instead of 0.9."), "names_the_pair"),
-        (candidate(STRONGER_QUOTE, WEAKER_QUOTE, consequence="A share of 0.75 of the rows is lost."), None),
+        (candidate(STRONGER_QUOTE, WEAKER_QUOTE, consequence="A share of 0.9 of the rows is lost by weaker regularisation."), None),
         (candidate(STRONGER_QUOTE), "one_sided"),
         (candidate(), "one_sided"),
         (candidate(STRONGER_QUOTE, {"program": "weaker", "quote": "cross_val_score"}), "quote_of_other_program"),
@@ -186,6 +186,15 @@ WEAKER_QUOTE = {"program": "weaker", "quote": "model = Ridge()\nmodel.fit("}
 )
 def test_a_citation_must_be_in_the_program_that_it_names(said: dict[str, Any], reason: str | None) -> None:
     assert objection(said, contrast()) == reason
+
+
+def test_a_score_is_known_as_shown_and_rounded_and_a_round_number_is_no_score() -> None:
+    pair = contrast().model_copy(update={"stronger": Program(collection="pool", attempt=1, score=0.87345678, text=CHECKED)})
+    quotes = (STRONGER_QUOTE, WEAKER_QUOTE)
+    for told in ("0.87345678", "0.873", "0.8735"):
+        assert objection(candidate(*quotes, pattern=f"Validation brings it to {told}."), pair) == "names_the_pair"
+    for harmless in ("a threshold of 0.87", "n_splits=1", "fillna(0)", "0.8734567899"):
+        assert objection(candidate(*quotes, pattern=harmless), pair) is None
 
 
 def test_lines_are_bound_to_their_words_here() -> None:

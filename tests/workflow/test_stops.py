@@ -136,18 +136,23 @@ def test_what_was_lost_to_the_infrastructure_is_attempted_again_on_demand(
     store = AttemptStore(clone.folder / "store", "default")
     for slot, outcome in zip(slots, ("provider_error", "invalid"), strict=True):
         unit = slot.relative_to(clone.folder / "results").as_posix()
-        attempt = store.begin(unit, "a" * 64)
-        attempt.complete()
-        attempt.release()
         start, end = (json.loads(line) for line in TRAJECTORY.splitlines())
         record = [{**start, "unit": unit}, {**end, "outcome": outcome}]
-        (slot / "trajectory.jsonl").write_text("".join(f"{json.dumps(event)}\n" for event in record))
+        written = "".join(f"{json.dumps(event)}\n" for event in record)
+        (slot / "trajectory.jsonl").write_text(written)
+        for by, key in ((store, "a" * 64), (AttemptStore(clone.folder / "store", "another"), "b" * 64)):
+            with by.begin(unit, key) as attempt:  # the other study's attempt ended well
+                (attempt.folder / "trajectory.jsonl").write_text(written if by is store else written.replace("provider_error", "invalid"))
+                attempt.complete()
     assert clone.snakemake("results/dashboard.html", "--touch", "--forceall", "--configfile", "config/small.yaml").returncode == 0
     retried = steer(clone, "retry_lost", "config/small.yaml")
     assert "1 lost slots of results/ are planned again" in retried.stdout, retried.stderr
     states = [row.state.value for row in store.rows()]
-    assert sorted(states) == ["complete", "superseded"]
+    assert sorted(states) == ["complete", "complete", "complete", "superseded"]
     assert clone.planned("--configfile", "config/small.yaml")["collect_rollout"] == 1
+    StudyRecord(clone.folder / "store", "default").stop("asked for")
+    standing = steer(clone, "retry_lost", "config/small.yaml")
+    assert standing.returncode != 0 and "make resume first" in standing.stderr
     never = clone.folder / "config" / "never.yaml"
     never.write_text(yaml.safe_dump({"extends": "config/small.yaml", "budget": {"replay_attempts": "never"}}))
     refused = steer(clone, "retry_lost", "config/never.yaml")

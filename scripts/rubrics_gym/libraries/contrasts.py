@@ -186,15 +186,26 @@ def _words(citation: Mapping[str, Any], program: Program) -> str | None:
     return "\n".join(lines[first - 1 : last]).strip() or None
 
 
+_THE_PAIR = re.compile(
+    r"\b(?:the (?:stronger|weaker)\b|(?:stronger|weaker) (?:program|one|solution|script|code|version|attempt|submission)|scor(?:es|ed) (?:of )?\d)",
+    re.IGNORECASE,
+)
+
+
+def _names_the_pair(text: str, contrast: Contrast) -> bool:
+    """Whether a text tells which of the two programs is better, or what one scored: a score as it was shown, or rounded, with three digits or more (0, 1
+    or 0.5 stand for many things)."""
+    shown = {f"{one.score:{form}}" for one in (contrast.stronger, contrast.weaker) for form in ("", ".3f", ".4f", ".3g", ".4g", ".6g")}
+    telling = [number for number in shown if len(re.sub(r"e.*|[^0-9]|^[-0.]+", "", number.lower()).rstrip("0")) >= 3]
+    return bool(_THE_PAIR.search(text)) or any(re.search(rf"(?<![\d.]){re.escape(number)}(?!\d)", text) for number in telling)
+
+
 def objection(candidate: Mapping[str, Any], contrast: Contrast) -> str | None:
     """Why a lesson is rejected: empty_field; names_the_pair, when it tells its reviewer which program is which, or what one scored; one_sided, when it
     cites one program alone; quote_of_other_program, when its words are the other one's; quote_not_found; lines_not_there. None when it stands."""
     if not all(candidate[field].strip() for field in TEXT_FIELDS):
         return "empty_field"
-    scores = "|".join(re.escape(f"{program.score:g}") for program in (contrast.stronger, contrast.weaker))
-    if any(
-        re.search(rf"\b(?:stronger|weaker)\b|(?<![\d.])(?:{scores})(?!\.?\d)", candidate[field], re.IGNORECASE) for field in TEXT_FIELDS
-    ):
+    if any(_names_the_pair(candidate[field], contrast) for field in TEXT_FIELDS):
         return "names_the_pair"
     if {citation["program"] for citation in candidate["evidence"]} != set(SIDES):
         return "one_sided"

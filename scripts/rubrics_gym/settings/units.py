@@ -34,7 +34,7 @@ def _compared(study: Study, w: Mapping[str, Any], but: Collection[str] = ()) -> 
     served the same answers, and pays for none of those of another protocol."""
     recipe = study.libraries[w["library"]]
     assert isinstance(recipe, Contrasted)
-    digits = content_hash(recipe.model_dump(mode="json", exclude={*NOT_ASKED, *but}))[:8]
+    digits = content_hash(recipe.model_dump(mode="json", exclude={*NOT_ASKED, *but}, exclude_none=True))[:8]
     return "-".join([*recipe.collections, digits])
 
 

@@ -18,7 +18,7 @@ import hashlib
 import json
 import os
 import socket
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -233,23 +233,24 @@ class AttemptStore:
             if asked:
                 with Ledger(self._location, unit) as ledger:
                     ledger.supersede()
-            return self._set_aside(unit)
+            standing = [attempt for attempt in self.of_unit(unit) if not attempt.is_marked(SUPERSEDED)]
+            for attempt in standing:
+                attempt.set_aside()
+            return len(standing)
         finally:
             lease.release()
 
-    def retry(self, unit: str) -> int:
-        """Set the attempts of a unit aside, so that it is attempted again; what was answered is served to the new attempt. Gives their number."""
+    def retry(self, unit: str, is_lost: Callable[[Attempt], bool]) -> int:
+        """Set the complete attempts of a unit aside that ended in a loss, so that it is attempted again; what was answered is served to the new attempt, and
+        an attempt that ended well, of this or another study, stays as it is. Gives their number."""
         lease = self._storage.lease(_lease_name(unit), f"attempting {unit} again")
         try:
-            return self._set_aside(unit)
+            lost = [attempt for attempt in self.of_unit(unit) if attempt.is_complete and is_lost(attempt)]
+            for attempt in lost:
+                attempt.set_aside()
+            return len(lost)
         finally:
             lease.release()
-
-    def _set_aside(self, unit: str) -> int:
-        standing = [attempt for attempt in self.of_unit(unit) if not attempt.is_marked(SUPERSEDED)]
-        for attempt in standing:
-            attempt.set_aside()
-        return len(standing)
 
     def of_unit(self, unit: str) -> list[Attempt]:
         """Every attempt of a unit, whatever became of it, by key and number."""

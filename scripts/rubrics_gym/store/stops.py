@@ -98,6 +98,11 @@ class StudyRecord:
         """The terms in force: those of the last start or resumption; None before the first."""
         return next((event.terms for event in reversed(self.events()) if event.terms is not None), None)
 
+    @property
+    def attempts_nothing_again(self) -> bool:
+        """Whether its terms say so: what is set aside for it could not be made once more."""
+        return self.terms is not None and self.terms.replay_attempts is ReplayAttempts.NEVER
+
     def start(self, budget: Budget, planned: Mapping[str, int]) -> None:
         """Put a start on record. TermsLoosened, and nothing on record, when it would allow more than the study is held to."""
         terms, before = Terms.of(budget), self.terms

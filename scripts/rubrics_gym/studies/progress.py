@@ -17,7 +17,8 @@ from rubrics_gym.store.attempts import AttemptRow, AttemptState
 ENDS = "trajectory.jsonl"
 LAST_BYTES = 1_000_000  # more than an end event has
 CLOSED = frozenset({Outcome.NOT_RUN, Outcome.UNKNOWN})  # never run, or cut off and not attempted again
-LOST = frozenset(outcome for outcome, policy in POLICY.items() if policy.may_retry) - CLOSED  # to the infrastructure, with an end on record
+# to the infrastructure, with an end of the attempt on record (a final run and a grade have records of their own)
+LOST = frozenset(outcome for outcome, policy in POLICY.items() if policy.may_retry) - CLOSED - {Outcome.LOST_FINAL, Outcome.GRADER_ERROR}
 
 
 class Progress(Record):
@@ -43,7 +44,7 @@ def progress(groups: Iterable[tuple[str, list[Path]]]) -> list[Progress]:
 
 
 def _progress(name: str, folders: list[Path]) -> Progress:
-    outcomes = [_outcome(folder / ENDS) for folder in folders]
+    outcomes = [outcome_of(folder / ENDS) for folder in folders]
     not_run = sum(outcome is Outcome.NOT_RUN for outcome in outcomes)
     lost = sum(outcome is not None and outcome is not Outcome.NOT_RUN and not POLICY[outcome].agents_doing for outcome in outcomes)
     return Progress(
@@ -75,12 +76,12 @@ def slots_of_unit(results: Path, unit: str) -> Iterator[str]:
 def slots_that_ended(folders: Iterable[Path], outcomes: Collection[Outcome]) -> Iterator[Path]:
     """Those of some slots whose record says that they ended in one of these ways."""
     for folder in folders:
-        if (folder / ENDS).exists() and _outcome(folder / ENDS) in outcomes:
+        if (folder / ENDS).exists() and outcome_of(folder / ENDS) in outcomes:
             yield folder
 
 
-def _outcome(path: Path) -> Outcome | None:
-    """How a slot ended; None when only a grader can tell."""
+def outcome_of(path: Path) -> Outcome | None:
+    """How an attempt ended by its record; None when only a grader can tell."""
     if not path.exists():
         return Outcome.NOT_RUN
     with open(path, "rb") as record:
