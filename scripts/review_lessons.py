@@ -13,10 +13,8 @@ with job(snakemake, ReviewLessons) as (settings, log):
     lessons = read_records(snakemake.input.merged, Rubric)
     contrasts = read_records(snakemake.input.contrasts, Contrast)
     reviewer = LessonReviewer(settings.model, load_prompt(snakemake.input.prompt), settings.seed)
-    asked = {
-        "merged": snakemake.input.merged,
-        "contrasts": snakemake.input.contrasts,
-    }  # another library's reviews are other work, of another account
+    # another library's reviews are other work, of another account
+    asked = {"merged": snakemake.input.merged, "contrasts": snakemake.input.contrasts}
     questions = [(lesson, contrast) for lesson in lessons for contrast in contrasts]
     with open_reader(snakemake, settings, "reviewer", settings.unit, SHARED_PATIENCE_S, **asked) as client:
         client.ask_ahead((reviewer.request(*question), 0) for question in questions)

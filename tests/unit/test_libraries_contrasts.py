@@ -104,7 +104,6 @@ def test_the_widest_differences_of_a_task_come_first_and_the_better_program_is_t
     ends = [end("t", 1, 0.5, "a = 1"), end("t", 2, 0.9, "a = 2"), end("t", 3, 0.6, "a = 3")]
     found = contrasts(ends, 2)
     assert [(one.stronger.attempt, one.weaker.attempt) for one in found] == [(2, 1), (2, 3)]
-    assert found[0].difference == pytest.approx(0.4)
     smaller = contrasts([end("t", 1, 0.5, "a = 1", greater=False), end("t", 2, 0.9, "a = 2", greater=False)], 2)
     assert [(one.stronger.attempt, one.weaker.attempt) for one in smaller] == [(1, 2)]
 
@@ -211,7 +210,7 @@ def test_lines_are_bound_to_their_words_here() -> None:
 
 def test_the_two_ways_to_cite_ask_for_different_things() -> None:
     lines, words = miner(citing=Citing.LINES).request(contrast()), miner(citing=Citing.WORDS).request(contrast())
-    assert " 6| print(cross_val_score" in lines.messages[0].text.replace("6| print", " 6| print")
+    assert "\n6| print(cross_val_score" in lines.messages[0].text
     assert "6| " not in words.messages[0].text and "cross_val_score(model" in words.messages[0].text
     assert set(evidence_fields(lines)) == {"program", "first", "last"} and set(evidence_fields(words)) == {"program", "quote"}
     plain = miner(near_misses=False).request(contrast())

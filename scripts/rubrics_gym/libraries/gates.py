@@ -82,9 +82,8 @@ def gate_line(lesson: Rubric, contrasts: Sequence[Contrast], reviews: Mapping[st
     does so the wrong way round on a development task or on one that it was written from.
     """
     behind = [(support.collection, support.benchmark, support.task, support.attempt) for support in lesson.support]
-    sources = [
-        one for one in contrasts if _programs(one) == set(behind[:2])
-    ]  # merging keeps the first words, and the first pair before all others
+    # merging keeps the first words, and the first pair before all others
+    sources = [one for one in contrasts if _programs(one) == set(behind[:2])]
     own_tasks = {(benchmark, task) for _, benchmark, task, _ in behind}
     found = [(one, reviews[one.id]) for one in contrasts if one.id in reviews]
     unusable = len(contrasts) - sum(review.usable for _, review in found)

@@ -20,9 +20,8 @@ from rubrics_gym.store.serving import copy_ledger, work_key
 from rubrics_gym.store.stops import StudyRecord, StudyStopped
 from rubrics_gym.store.storage import PATIENCE_S
 
-SHARED_PATIENCE_S = (
-    24 * 3600.0
-)  # of a unit that several libraries ask for: another one may be asking now, and its answers are worth waiting for
+# of a unit that several libraries ask for: another one may be asking now, and its answers are worth waiting for
+SHARED_PATIENCE_S = 24 * 3600.0
 _LIVE = {ProviderName.ANTHROPIC: "Anthropic", ProviderName.OPENAI: "OpenAI"}
 
 

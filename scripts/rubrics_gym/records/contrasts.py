@@ -39,11 +39,6 @@ class Contrast(Record):
         """The task, with its benchmark: lessons generalise over these."""
         return self.benchmark, self.task
 
-    @property
-    def difference(self) -> float:
-        """By how much the stronger program is better, in units of the metric."""
-        return abs(self.stronger.score - self.weaker.score)
-
 
 class Finding(StrEnum):
     """What a lesson has to do with a program."""
